@@ -61,7 +61,7 @@ def test_session_judges_by_script_or_by_text() -> None:
         assert [session.judge("red fox"), session.judge("red fox"), session.judge("blue fox")] == [0.25, 1.0, 0.5]
 
 
-def test_the_window_is_kept() -> None:
+def test_window_is_not_exceeded() -> None:
     small = FakeLanguageModel(window=64)
     with pytest.raises(WindowExceeded):
         small.generate([Prompt("Summarise.", ("fox " * 60,))], max_tokens=10)

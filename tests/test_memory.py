@@ -53,7 +53,7 @@ def test_the_receipt_says_what_the_store_then_holds(memory: Memory) -> None:
     assert sums == pytest.approx(dict.fromkeys(points, 1.0))
 
 
-def test_the_same_content_again_changes_nothing(memory: Memory) -> None:
+def test_same_content_changes_nothing(memory: Memory) -> None:
     first = memory.add(FOX, key="fox")
     before = graph_of(memory)
     again = memory.add(FOX, key="fox")
@@ -62,7 +62,7 @@ def test_the_same_content_again_changes_nothing(memory: Memory) -> None:
 
 
 @pytest.mark.data
-def test_other_content_under_the_same_key_takes_its_place(memory: Memory) -> None:
+def test_other_content_replaces_its_key(memory: Memory) -> None:
     memory.add(FOX, key="story", metadata={"year": 1900})
     receipt = memory.add(RIVER, key="story", metadata={})
     assert receipt.action is Action.REPLACED

@@ -12,7 +12,7 @@ FOX = "Ann found a red fox in the barn."
 RAIN = "It rained for nine days."
 
 
-def test_add_tells_what_was_stored(cli, write) -> None:
+def test_add_prints_what_was_stored(cli, write) -> None:
     path = write("fox.txt", FOX)
     line = cli("add", path).stdout
     assert line.startswith(f"added      {path}")
@@ -20,11 +20,11 @@ def test_add_tells_what_was_stored(cli, write) -> None:
     assert "1 Segment" in line
 
 
-def test_the_same_content_again_changes_nothing(cli, fox) -> None:
+def test_same_content_changes_nothing(cli, fox) -> None:
     assert cli("add", fox, "--key", "fox").stdout.startswith("unchanged  fox")
 
 
-def test_other_content_under_the_same_key_takes_its_place(cli, fox, write) -> None:
+def test_other_content_replaces_its_key(cli, fox, write) -> None:
     write("fox.txt", RAIN)
     assert cli("add", fox, "--key", "fox").stdout.startswith("replaced   fox")
     assert [held["key"] for held in cli.json("documents")] == ["fox"]
@@ -111,12 +111,12 @@ def test_wrong_usage_is_2(cli, arguments) -> None:
     assert "Usage:" in cli("add", *arguments, status=2).stderr
 
 
-def test_forget_tells_what_was_removed(cli, fox) -> None:
+def test_forget_prints_what_was_removed(cli, fox) -> None:
     assert cli("forget", "fox").stdout.startswith("forgotten  fox")
     assert cli.json("documents") == []
 
 
-def test_forget_takes_an_id_and_tells_it_as_json(cli, fox) -> None:
+def test_forget_takes_an_id_and_prints_json(cli, fox) -> None:
     (held,) = cli.json("documents")
     receipt = cli.json("forget", held["id"])
     assert (receipt["action"], receipt["document_id"]) == ("forgotten", held["id"])
@@ -172,7 +172,7 @@ def test_names_in_a_summary_cannot_drive_the_terminal(cli, tmp_path) -> None:
     assert result.stderr.count("\n") == 1
 
 
-def test_verbose_names_all_that_was_left_out(cli, tmp_path, caplog) -> None:
+def test_verbose_lists_each_skipped_file(cli, tmp_path, caplog) -> None:
     (tmp_path / "many").mkdir()
     for number in range(5):
         (tmp_path / "many" / f"{number}.txt").touch()
@@ -185,7 +185,7 @@ def test_same_text_under_another_key_is_reported(cli, fox) -> None:
     assert cli.json("add", fox, "--key", "third")["receipts"][0]["same_as"] == ["copy", "fox"]
 
 
-def test_text_that_is_the_name_of_a_file_gets_a_word(cli, write, tmp_path, monkeypatch) -> None:
+def test_text_equal_to_a_file_name_warns(cli, write, tmp_path, monkeypatch) -> None:
     write("fox.txt", FOX)
     monkeypatch.chdir(tmp_path)
     (line,) = cli("add", "-", text="fox.txt\n").stderr.splitlines()
@@ -246,7 +246,7 @@ def test_documents_of_user_are_searched_exported_and_forgotten_alone(cli, tmp_pa
 @pytest.mark.parametrize(
     "given", [(), ("x", "--user", "ann"), ("--session", "1"), ("x", "--question", "--user", "ann"), ("--question",)]
 )
-def test_forget_wants_one_thing_named(cli, fox, given) -> None:
+def test_forget_takes_exactly_one_target(cli, fox, given) -> None:
     assert "Invalid value" in cli("forget", *given, status=2).stderr
     assert [form["key"] for form in cli.json("documents")] == ["fox"]
 

@@ -17,7 +17,7 @@ def test_answer_goes_to_standard_output_and_walk_to_error(cli, fox) -> None:
     assert "1.00" in step
 
 
-def test_the_walk_can_be_left_out(cli, fox) -> None:
+def test_quiet_answer_prints_no_walk(cli, fox) -> None:
     result = cli("ask", QUESTION, "--no-trace")
     assert ANSWER in result.stdout
     assert result.stderr == ""
@@ -51,7 +51,7 @@ def test_style_changes_the_form_of_the_answer(cli, fox) -> None:
     assert "Expected style as one of 'short', 'sentence', 'detailed', got 'long'." in refused.stderr
 
 
-def test_ask_as_of_a_day_before_everything(cli, fox) -> None:
+def test_ask_as_of_an_earlier_day_has_no_answer(cli, fox) -> None:
     answer = cli.json("ask", QUESTION, "--at", "1999-12-31")
     assert (answer["abstained"], answer["trace"]) == (True, [])
     assert cli.json("ask", QUESTION, "--at", "2999-01-01")["text"] == f"fox: {ANSWER}"
@@ -80,7 +80,7 @@ def test_help_lists_strategies_and_no_ablations(cli) -> None:
     assert "_without_" not in help_text
 
 
-def test_ablations_are_accepted_all_the_same(cli, fox) -> None:
+def test_hidden_ablations_are_accepted(cli, fox) -> None:
     assert cli.json("ask", QUESTION, "--strategy", "pecan")["trace"]
     assert "_without_" not in cli("ask", QUESTION, "--strategy", "none", status=1).stderr
 

@@ -78,7 +78,7 @@ def test_stop_without_a_server_does_nothing(cli, steps, where) -> None:
     assert not steps
 
 
-def test_options_of_bulk_go_with_it_only(cli) -> None:
+def test_options_of_bulk_need_bulk(cli) -> None:
     for option in ("--files", "--home"):
         assert "goes with --bulk only" in cli("import", "all.jsonl", option, "x", status=2).stderr
 

@@ -45,7 +45,7 @@ def test_a_model_is_calibrated_and_later_found_calibrated(cli, folder, model, tm
     assert (finding["state"], str(path) in finding["found"]) == ("ok", True)
 
 
-def test_another_file_and_json(cli, folder, model, tmp_path) -> None:
+def test_calibrate_writes_a_named_file_and_json(cli, folder, model, tmp_path) -> None:
     questions, out = folder / "questions.jsonl", tmp_path / "made.json"
     options = ("--questions", questions, "--documents", folder / "docs.jsonl", "--out", out, "--limit", "10")
     output = cli.json("calibrate", *options, "--model", model, *ENOUGH)
@@ -62,7 +62,7 @@ def test_too_few_questions_are_an_error_and_no_file(cli, folder, model, tmp_path
     assert not (tmp_path / "cache" / "calibrations").exists()
 
 
-def test_other_folder_than_of_questions_is_an_error(cli, model, tmp_path) -> None:
+def test_folder_without_questions_is_an_error(cli, model, tmp_path) -> None:
     assert "questions.jsonl" in cli("calibrate", "--questions", tmp_path, "--model", model, status=1).stderr
 
 
@@ -73,7 +73,7 @@ def test_questions_without_labels_are_refused(cli, folder, model, evidence) -> N
     assert "evidence_doc_ids, got 1 without" in failed.stderr
 
 
-def test_documents_belong_to_one_file_of_questions(cli, folder, model) -> None:
+def test_several_files_of_questions_refuse_documents(cli, folder, model) -> None:
     options = ("--questions", folder, "--questions", folder, "--documents", folder / "docs.jsonl")
     assert "one file of questions" in cli("calibrate", *options, "--model", model, status=2).stderr
 

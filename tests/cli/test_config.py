@@ -62,7 +62,7 @@ def test_config_opens_no_memory(cli, project: Path, opened) -> None:
 
 
 @pytest.mark.parametrize("text", ["win dow", "window = 'wide'", "modle = 'x'", "[endpoint]\nkey = 5551"])
-def test_file_that_cannot_be_used_is_one_line_and_2(cli, project: Path, text: str) -> None:
+def test_unusable_settings_file_is_one_line_and_2(cli, project: Path, text: str) -> None:
     (project / "memgraph_rag.toml").write_text(text, "utf-8")
     for command in ("config", "documents"):
         shown = cli(command, status=2).stderr

@@ -39,14 +39,14 @@ def walks(shown: str) -> list[str]:
     return [part.split("\n\n─")[0].rstrip() for part in shown.split("order  node")[1:]]
 
 
-def test_fresh_adds_and_asks_anew(cli, store) -> None:
+def test_demo_fresh_adds_and_asks_again(cli, store) -> None:
     cli("demo", "--store", store)
     shown = cli("demo", "--store", store, "--fresh").stdout
     assert "added      peter_rabbit.txt" in shown
     assert KEPT not in shown
 
 
-def test_another_version_asks_anew(cli, store, monkeypatch) -> None:
+def test_demo_of_another_version_asks_again(cli, store, monkeypatch) -> None:
     cli("demo", "--store", store)
     monkeypatch.setattr(memgraph_rag, "__version__", "99")
     shown = cli("demo", "--store", store).stdout
@@ -54,7 +54,7 @@ def test_another_version_asks_anew(cli, store, monkeypatch) -> None:
     assert KEPT not in shown
 
 
-def test_a_story_that_was_not_there_asks_anew(cli, store) -> None:
+def test_demo_with_a_new_story_asks_again(cli, store) -> None:
     cli("demo", "--store", store)
     cli("forget", "peter_rabbit.txt", "--store", store, "--namespace", "demo")
     assert KEPT not in cli("demo", "--store", store).stdout

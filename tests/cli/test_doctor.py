@@ -44,12 +44,12 @@ def test_every_part_is_checked(cli, weights) -> None:
     assert all(part in shown for part in PARTS)
 
 
-def test_a_store_that_is_not_there_is_not_made(cli, weights, tmp_path) -> None:
+def test_doctor_makes_no_missing_store(cli, weights, tmp_path) -> None:
     cli("doctor")
     assert not (tmp_path / "notes.lbug").exists()
 
 
-def test_a_store_that_is_there_is_opened(cli, weights, fox) -> None:
+def test_doctor_opens_an_existing_store(cli, weights, fox) -> None:
     found_by_part = {finding["part"]: finding["found"] for finding in cli.json("doctor")}
     assert found_by_part["store"].endswith("documents: 1")
 
@@ -65,7 +65,7 @@ def test_missing_weights_fail_with_what_to_do_and_the_rest_is_checked(cli, weigh
     assert "pip install" in cli("doctor", status=1).stdout
 
 
-def test_a_store_that_another_process_holds_fails(cli, weights, fox, monkeypatch) -> None:
+def test_doctor_fails_on_a_locked_store(cli, weights, fox, monkeypatch) -> None:
     def locked(*_: object, **__: object) -> None:
         raise StoreLocked("Another process holds it.")
 
@@ -118,7 +118,7 @@ def test_unreadable_metadata_names_its_document(cli, weights, fox, tmp_path) -> 
 
 
 @pytest.mark.parametrize("store", ["~nosuchuser/notes.lbug", f"{'a' * 300}.lbug"])
-def test_a_part_that_fails_never_hides_the_next(cli, weights, store) -> None:
+def test_failed_check_hides_no_later_check(cli, weights, store) -> None:
     findings = cli.json("doctor", "--store", store, status=1)
     assert list(states(findings)) == PARTS
     assert states(findings)["store"] == states(findings)["graph"] == "fail"
@@ -131,7 +131,7 @@ def test_a_full_disk_is_a_warning(cli, weights, monkeypatch) -> None:
     assert (finding["state"], "MEMGRAPH_RAG_CACHE_DIR" in finding["advice"]) == ("warn", True)
 
 
-def test_a_package_that_is_missing_or_too_old_fails(cli, weights, monkeypatch) -> None:
+def test_missing_or_old_package_fails(cli, weights, monkeypatch) -> None:
     monkeypatch.setattr(
         "memgraph_rag.cli.doctor.requires",
         lambda _: ["no-such-package-at-all>=1", "typer>=999", "rich>=1", "absent; extra == 'dev'"],
@@ -171,7 +171,7 @@ def test_real_weights_are_tried(cli, monkeypatch) -> None:
 CRASH = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)"
 
 
-def test_a_file_on_which_the_engine_crashes_does_not_end_the_doctor(cli, weights, fox, monkeypatch) -> None:
+def test_crash_of_the_engine_does_not_end_the_doctor(cli, weights, fox, monkeypatch) -> None:
     monkeypatch.setattr("memgraph_rag.stores.ladybug.probe._TRIAL", CRASH)
     monkeypatch.setattr("memgraph_rag.Memory", lambda *_, **__: pytest.fail("it was opened in this process"))
     by_part = {finding["part"]: finding for finding in cli.json("doctor", status=1)}
@@ -181,7 +181,7 @@ def test_a_file_on_which_the_engine_crashes_does_not_end_the_doctor(cli, weights
     assert by_part["graph"]["found"].startswith("not tried")
 
 
-def test_a_file_that_cannot_be_opened_names_its_remedy(cli, weights, fox, tmp_path) -> None:
+def test_unreadable_file_names_its_remedy(cli, weights, fox, tmp_path) -> None:
     file = tmp_path / "notes.lbug"
     content = bytearray(file.read_bytes())
     content[12:28] = b"\xff" * 16  # where its catalog and its metadata lie
@@ -191,14 +191,14 @@ def test_a_file_that_cannot_be_opened_names_its_remedy(cli, weights, fox, tmp_pa
     assert "restore it from a copy" in by_part["store"]["advice"]
 
 
-def test_a_damaged_log_that_was_kept_is_named(cli, weights, fox, tmp_path) -> None:
+def test_doctor_names_a_kept_damaged_log(cli, weights, fox, tmp_path) -> None:
     (tmp_path / "notes.lbug.damaged-log").write_bytes(b"what was dropped")
     (finding,) = [finding for finding in cli.json("doctor") if finding["part"] == "store"]
     assert (finding["state"], "notes.lbug.damaged-log" in finding["found"]) == ("warn", True)
     assert "purge" in finding["advice"]
 
 
-def test_a_stopped_purge_leaves_nothing_behind_the_doctor(cli, weights, fox, tmp_path) -> None:
+def test_doctor_removes_files_of_a_stopped_purge(cli, weights, fox, tmp_path) -> None:
     for suffix in ("", ".wal", ".wal.checkpoint", ".shadow", "_plan.txt"):
         (tmp_path / f"notes.lbug.rewriting{suffix}").write_text("secret")
     cli("doctor")

@@ -56,7 +56,7 @@ NEO4J_COMMANDS = ("start", "stop", "status")
         (("documents", "--namespace", ""), "SettingsError: "),
     ],
 )
-def test_our_errors_are_one_line_and_1(cli, arguments, error) -> None:
+def test_library_error_is_one_line_and_1(cli, arguments, error) -> None:
     result = cli(*arguments, status=1)
     assert result.stderr.startswith(error)
     assert result.stderr.count("\n") == 1
@@ -85,7 +85,7 @@ def test_wrong_usage_is_2(cli, arguments) -> None:
         ("NEO4J_PASSWORD", "sesame\udc80"),
     ],
 )
-def test_variable_that_cannot_be_used_is_one_line_and_2(cli, monkeypatch, variable, value) -> None:
+def test_unusable_variable_is_one_line_and_2(cli, monkeypatch, variable, value) -> None:
     monkeypatch.setenv(variable, value)
     shown = cli("documents", status=2).stderr
     assert shown.startswith(f"SettingsError: The variable {variable} cannot be used")
@@ -106,7 +106,7 @@ def test_each_command_has_help(cli, command) -> None:
 
 
 @table(("name", "command"), LISTED.items())
-def test_list_of_commands_says_what_each_says_of_itself(name, command) -> None:
+def test_list_of_commands_repeats_each_help(name, command) -> None:
     loaded = getattr(import_module(f"memgraph_rag.cli.{command.module}"), command.function)
     docstring = inspect.getdoc(loaded) if inspect.isfunction(loaded) else loaded.info.help
     assert command.help == docstring.splitlines()[0]
@@ -190,7 +190,7 @@ def test_list_of_commands_imports_no_command() -> None:
 @pytest.mark.parametrize(
     ("store", "error"), [("http://localhost", "SettingsError"), ("neo4j://localhost:1", "StoreUnavailable")]
 )
-def test_an_error_of_the_process_is_one_line_and_1(store, error) -> None:
+def test_error_of_the_process_is_one_line_and_1(store, error) -> None:
     done = run_process("documents", "--store", store)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(f"{error}: ")
@@ -220,7 +220,7 @@ OURS, OTHERS = "memgraph_rag.models", "chatty"
         (("--verbose",), [*(f"{OURS} {n}" for n in (10, 20, 30, 40)), *(f"{OTHERS} {n}" for n in (20, 30, 40))]),
     ],
 )
-def test_other_libraries_are_quiet_unless_asked(option, expected) -> None:
+def test_other_libraries_log_only_when_verbose(option, expected) -> None:
     done = subprocess.run([sys.executable, "-c", LOGGING, *option], capture_output=True, text=True, check=True)
     assert done.stderr.splitlines() == expected
 

@@ -93,7 +93,7 @@ def test_every_command_is_tried() -> None:
 
 
 @pytest.mark.parametrize("command", sorted({command for command, *_ in TRIES}))
-def test_hostile_values_are_answered_in_one_line(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hostile_value_gives_one_line(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.setattr(
         "memgraph_rag.Memory", lambda store, **options: Memory(store, **{**options, **fakes(), "layers": ("entities",)})
@@ -139,7 +139,7 @@ main()
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
 @pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("documents", "--store", "notes.lbug")])
-def test_a_full_output_is_one_line(folder: Path, arguments: tuple[str, ...]) -> None:
+def test_full_output_gives_one_line(folder: Path, arguments: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-c", PROCESS, *arguments],

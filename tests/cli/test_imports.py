@@ -71,7 +71,7 @@ def test_sessions_of_an_agent_are_imported_into_their_project_once(cli, codex_lo
     assert "My key is ********************." in page["text"]
 
 
-def test_log_that_cannot_be_read_fails_alone(cli, codex_log) -> None:
+def test_unreadable_log_fails_alone(cli, codex_log) -> None:
     outcome = cli.json("import", "codex", codex_log.with_name("gone.jsonl"), codex_log, status=1)
     assert [each["session"] for each in outcome["sessions"]] == ["0199"]
     assert "gone.jsonl" in outcome["failures"][0]["path"]

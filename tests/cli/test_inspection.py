@@ -59,7 +59,7 @@ def test_search_judges_turns_only_by_its_option(cli, tmp_path, monkeypatch) -> N
     assert "tram" in judged
 
 
-def test_search_that_finds_nothing_says_so(cli, fox) -> None:
+def test_search_without_results_says_so(cli, fox) -> None:
     result = cli("search", "anything", "--mode", "keywords")
     assert (result.stdout, result.stderr) == ("", "Nothing was found.\n")
     assert cli.json("search", "anything", "--mode", "keywords") == []
@@ -73,7 +73,7 @@ def test_search_that_finds_nothing_says_so(cli, fox) -> None:
     ],
     ids=itemgetter(0),
 )
-def test_a_mistyped_file_is_not_made(cli, tmp_path, command) -> None:
+def test_mistyped_file_is_not_created(cli, tmp_path, command) -> None:
     message = cli(*command, "--store", tmp_path / "ntoes.lbug", status=1).stderr
     assert "no such file" in message
     assert "memgraph-rag add FILE" in message
@@ -102,7 +102,7 @@ def test_show_a_node_with_its_text_and_place(cli, fox) -> None:
     assert "document_key  fox" in shown
 
 
-def test_show_something_unknown_tells_what_was_expected(cli) -> None:
+def test_show_of_an_unknown_name_lists_accepted_names(cli) -> None:
     assert cli("show", "nobody", status=1).stderr.startswith("DocumentNotFound: Expected the key or id of a document")
 
 
@@ -114,7 +114,7 @@ def test_documents_are_a_table_or_json(cli, fox) -> None:
     assert row.split()[0] == "fox"
 
 
-def test_no_documents_says_how_to_add_one(cli) -> None:
+def test_empty_list_says_how_to_add_a_document(cli) -> None:
     assert "memgraph-rag add" in cli("documents").stderr
 
 
@@ -134,7 +134,7 @@ def test_status_counts_by_label_and_relationship_type(cli, fox, tmp_path) -> Non
     assert "segments, entities" in shown
 
 
-def test_an_answer_that_is_added_again_is_told_apart(cli, fox, write) -> None:
+def test_added_answer_is_marked_in_the_list(cli, fox, write) -> None:
     answer = cli.json("ask", "Where did Ann find a red fox?", "--keep-trace")["text"]
     note = write("note.txt", f"Answer: {answer}")
     assert "(no evidence, answered before: 1 segment)" in cli("add", note, "--key", "note").stdout
@@ -154,7 +154,7 @@ def test_search_keeps_to_metadata_and_times(cli, fox) -> None:
     assert "ISO 8601" in cli("search", "fox", "--since", "yesterday", status=1).stderr
 
 
-def test_deepen_builds_what_is_missing_and_says_so(cli, write) -> None:
+def test_deepen_builds_and_prints_missing_layers(cli, write) -> None:
     cli("add", write("river.txt", FOX), "--key", "river", "--layers", "entities")
     assert cli.json("documents")[0]["layers"] == ["entities"]
     (receipt,) = cli.json("deepen", "river")["receipts"]
@@ -164,7 +164,7 @@ def test_deepen_builds_what_is_missing_and_says_so(cli, write) -> None:
     assert "Expected the key or id" in cli("deepen", "unknown", status=1).stderr
 
 
-def test_status_names_the_model_that_is_asked_for(cli) -> None:
+def test_status_names_the_requested_model(cli) -> None:
     assert cli.json("status", "--model", "some/model")["models"]["language_model"] == "some/model"
 
 
@@ -216,7 +216,7 @@ def test_a_kept_question_is_shown_with_its_walk(cli, fox) -> None:
     assert cli.json("status")["counts"]["Question"] == 1
 
 
-def test_no_question_is_kept_unless_told(cli, fox) -> None:
+def test_ask_keeps_no_question_by_default(cli, fox) -> None:
     cli("ask", QUESTION)
     assert "--keep-trace" in cli("questions").stderr
     assert cli("show", QUESTION, status=1).stderr.startswith("DocumentNotFound: ")
@@ -232,7 +232,7 @@ def test_a_kept_question_is_forgotten_by_its_text_or_with_its_document(cli, fox)
     assert cli.json("questions") == []
 
 
-def test_a_stale_question_says_what_changed(cli, fox, write, tmp_path) -> None:
+def test_stale_question_lists_its_changes(cli, fox, write, tmp_path) -> None:
     cli("ask", QUESTION, "--keep-trace")
     write("fox.txt", "Somebody took the barn away, long ago.")
     added = cli("add", fox, "--key", "fox")
@@ -277,14 +277,14 @@ def test_hostile_text_is_text_in_the_list(cli) -> None:
         assert "[red]a red fox[/red]" in result.stdout
 
 
-def test_a_name_that_several_have_lists_them(cli, fox) -> None:
+def test_ambiguous_name_lists_its_candidates(cli, fox) -> None:
     cli("add", "-", "--key", "names", text="Peter Rabbit met Mrs. Rabbit. Flopsy Rabbit slept.")
     message = cli("show", "rabb", status=1).stderr
     assert "Peter Rabbit" in message
     assert "Flopsy Rabbit" in message
 
 
-def test_list_says_what_it_leaves_out(cli, write) -> None:
+def test_list_counts_what_it_leaves_out(cli, write) -> None:
     cli("add", write("names.txt", " ".join(f"Zed{number} met Ann." for number in range(400))), "--key", "names")
     shown = cli("show", "names", "--most", "3").stdout
     assert "more entities" in shown
@@ -322,7 +322,7 @@ class Page(HTMLParser):
             self.scripts.append(data)
 
 
-def test_page_needs_no_server_and_holds_its_data(cli, fox, tmp_path) -> None:
+def test_page_contains_its_data(cli, fox, tmp_path) -> None:
     cli("ask", QUESTION, "--keep-trace")
     for name, shown in (
         ("fox", {"around", "document"}),
@@ -344,7 +344,7 @@ def test_page_needs_no_server_and_holds_its_data(cli, fox, tmp_path) -> None:
             assert base64.b64encode(hashlib.sha256(code.encode()).digest()).decode() in text.partition("<title>")[0]
 
 
-def test_a_narrow_table_shows_what_it_is_about(cli, fox, monkeypatch) -> None:
+def test_narrow_table_keeps_its_main_column(cli, fox, monkeypatch) -> None:
     monkeypatch.setattr(render, "_WIDTH_OF_A_PIPE", 20)
     assert "fox" in cli("documents").stdout
 
@@ -356,7 +356,7 @@ def test_the_page_of_a_node_is_that_of_its_document(cli, fox, tmp_path) -> None:
     assert (tmp_path / "fox").read_bytes() == (tmp_path / entry["segment_id"]).read_bytes()
 
 
-def test_a_page_replaces_nothing_but_a_page(cli, fox, tmp_path) -> None:
+def test_page_replaces_only_a_page(cli, fox, tmp_path) -> None:
     for other in (tmp_path / "notes.lbug", tmp_path / "mine.txt"):
         other.touch()
         if not other.stat().st_size:
@@ -393,7 +393,7 @@ def test_hostile_text_is_text_in_the_page(cli, tmp_path) -> None:
             assert tags["script"] == 3
 
 
-def test_a_page_that_cannot_be_written(cli, fox, tmp_path) -> None:
+def test_unwritable_page_is_an_error(cli, fox, tmp_path) -> None:
     assert "Expected a path" in cli("show", "fox", "--html", tmp_path / "none" / "page.html", status=1).stderr
 
 

@@ -10,7 +10,7 @@ from memgraph_rag.memory import Memory
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 
 
-def test_purge_frees_the_file_of_what_was_forgotten(cli, fox, write, tmp_path) -> None:
+def test_purge_frees_the_file_of_forgotten_text(cli, fox, write, tmp_path) -> None:
     cli("add", write("secret.txt", "Zanzibar has seventeen elephants. " * 20), "--key", "secret")
     cli("forget", "secret")
     store = tmp_path / "notes.lbug"
@@ -54,7 +54,7 @@ def test_export_writes_other_forms(cli, fox, tmp_path) -> None:
     assert "jsonl" in cli("export", tmp_path / "x", "--format", "csv", status=1).stderr
 
 
-def test_an_export_replaces_nothing_but_an_archive(cli, fox, tmp_path) -> None:
+def test_export_replaces_only_an_archive(cli, fox, tmp_path) -> None:
     cli("add", fox, "--key", "fox")
     store, text = tmp_path / "notes.lbug", tmp_path / "mine.txt"
     text.write_text("Something of mine.")
@@ -74,7 +74,7 @@ def test_an_export_replaces_nothing_but_an_archive(cli, fox, tmp_path) -> None:
     assert cli.json("search", "red fox")[0]["document_key"] == "fox"
 
 
-def test_reembed_takes_another_embedder(cli, fox, opened, monkeypatch) -> None:
+def test_reembed_changes_the_embedder(cli, fox, opened, monkeypatch) -> None:
     other = FakeEmbedder(12, name="other")
     for module in ("maintenance.maintenance", "models.model_loader"):
         monkeypatch.setattr(f"memgraph_rag.{module}.open_embedder", lambda *_, **__: other)
@@ -94,7 +94,7 @@ def test_reembed_wants_the_name_of_an_embedder(cli, fox) -> None:
     assert "name the new embedder" in cli("reembed", status=2).stderr
 
 
-def test_an_archive_goes_through_standard_streams(cli, fox, tmp_path) -> None:
+def test_archive_goes_through_standard_streams(cli, fox, tmp_path) -> None:
     cli("export", tmp_path / "all.jsonl")
     written = cli("export", "-").stdout
     assert written.encode() == (tmp_path / "all.jsonl").read_bytes()

@@ -38,7 +38,7 @@ def test_packaged_models_are_listed_best_first_with_how_to_get_them(cli, hub, mo
     assert "memgraph-rag models --endpoints" in cli("models").stdout
 
 
-def test_only_models_that_write_and_have_weights_are_taken_of_the_cache(cli, hub) -> None:
+def test_only_usable_models_of_the_cache_are_listed(cli, hub) -> None:
     cache(hub, "owner/writes", "Qwen2ForCausalLM", "model.safetensors")
     cache(hub, "owner/embeds", "BertModel", "model.safetensors")
     cache(hub, "owner/half", "Qwen2ForCausalLM")
@@ -46,6 +46,6 @@ def test_only_models_that_write_and_have_weights_are_taken_of_the_cache(cli, hub
     assert [(model["name"], model["is_ready"]) for model in cached] == [("owner/writes", True)]
 
 
-def test_no_cache_at_all_is_no_error(cli, monkeypatch, tmp_path) -> None:
+def test_missing_cache_is_no_error(cli, monkeypatch, tmp_path) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "nothing"))
     assert {model["kind"] for model in cli.json("models")} == {"packaged"}

@@ -31,7 +31,7 @@ def test_progress_is_drawn_on_terminals_alone() -> None:
     assert drawn(lambda bars: bars("summarising", 1, 2), forced=False) == ""
 
 
-def test_nothing_is_alive_between_phases() -> None:
+def test_bar_is_closed_between_phases() -> None:
     def work(bars: Bars) -> None:
         bars("summarising", 0, 1)
         assert bars._live is not None
@@ -41,7 +41,7 @@ def test_nothing_is_alive_between_phases() -> None:
     drawn(work)
 
 
-def test_waiting_pulses_on_a_terminal_until_it_is_told_to_stop() -> None:
+def test_waiting_pulses_on_a_terminal_until_stopped() -> None:
     seen = []
     bars = Bars(Console(file=StringIO(), force_terminal=True))
 
@@ -56,11 +56,11 @@ def test_waiting_pulses_on_a_terminal_until_it_is_told_to_stop() -> None:
     assert seen == [True, True, False, False, False]
 
 
-def test_waiting_leaves_nothing_where_no_terminal_is() -> None:
+def test_waiting_prints_nothing_without_a_terminal() -> None:
     assert drawn(lambda bars: list(bars.show_waiting("abc", "adding"))) == ""
 
 
-def test_an_error_while_waiting_leaves_nothing_alive() -> None:
+def test_error_while_waiting_closes_the_bar() -> None:
     bars = Bars(Console(file=StringIO(), force_terminal=True))
     with pytest.raises(ZeroDivisionError):
         list(bars.show_waiting((1 // number for number in (1, 0)), "adding"))

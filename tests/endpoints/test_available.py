@@ -13,7 +13,7 @@ def port_of(proxy) -> int:
     return int(proxy.url.rsplit(":", 1)[1].split("/")[0])
 
 
-def test_a_server_that_takes_anyone_names_its_models(proxy) -> None:
+def test_open_server_names_its_models(proxy) -> None:
     proxy.faults += [Fault(200, {"content-type": "application/json"}, '{"object": "list", "data": [{"id": "small"}]}')]
     port = port_of(proxy)
     (model,) = local_servers({port: "llama.cpp"})
@@ -21,7 +21,7 @@ def test_a_server_that_takes_anyone_names_its_models(proxy) -> None:
     assert model.note == "llama.cpp's usual port"
 
 
-def test_server_that_wants_a_key_is_named_and_gets_no_key(proxy, monkeypatch) -> None:
+def test_server_with_a_key_is_named_and_gets_no_key(proxy, monkeypatch) -> None:
     monkeypatch.setenv("MEMGRAPH_RAG_ENDPOINT_KEY", "a-key-that-nobody-may-see")
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-that-nobody-may-see")
     (model,) = local_servers({port_of(proxy): "llama.cpp"})
@@ -30,7 +30,7 @@ def test_server_that_wants_a_key_is_named_and_gets_no_key(proxy, monkeypatch) ->
 
 
 @pytest.mark.parametrize("body", ["<html>", "{}", "[]", '{"data": 3}'])
-def test_something_else_that_listens_is_passed_over(proxy, body) -> None:
+def test_other_listener_is_skipped(proxy, body) -> None:
     proxy.faults += [Fault(200, {"content-type": "text/html"}, body)] * 5
     assert list(local_servers({port_of(proxy): "vLLM"})) == []
 

@@ -39,7 +39,7 @@ def calibrated(folder: Path, url: str, cache: Path, *more: str) -> tuple[int, st
 
 
 @pytest.mark.full("asks a real server about ten questions; tests/cli/test_calibrate.py has the command on a fake")
-def test_an_address_is_calibrated_and_its_sessions_know_it(proxy, folder, tmp_path) -> None:
+def test_sessions_use_the_calibration_of_their_address(proxy, folder, tmp_path) -> None:
     status, shown, _ = calibrated(folder, proxy.url, tmp_path)
     assert status == 0
     assert "small, 10 questions of finds" in shown

@@ -58,14 +58,14 @@ def test_passing_errors_are_repeated(proxy, model: EndpointModel, whole: Reply, 
     assert proxy.bodies[0] == proxy.bodies[1]
 
 
-def test_pause_is_the_one_that_the_server_names(proxy, model: EndpointModel) -> None:
+def test_retry_waits_as_long_as_the_server_says(proxy, model: EndpointModel) -> None:
     proxy.faults.append(Fault(429, {"retry-after": "1.2"}))
     started = time.monotonic()
     model.endpoint.write(ASK)
     assert time.monotonic() - started > 1.2
 
 
-def test_pause_beyond_the_deadline_is_not_waited_for(proxy, open_model) -> None:
+def test_retry_does_not_wait_beyond_the_deadline(proxy, open_model) -> None:
     proxy.always = Fault(429, {"retry-after": "60"}, '{"error": {"message": "slow down"}}')
     started = time.monotonic()
     with pytest.raises(ModelUnavailable, match=r"status 429: .*slow down.* Try again later"):
@@ -111,7 +111,9 @@ def test_unreachable_server_is_unavailable(proxy, open_model) -> None:
     ],
     ids=lambda value: str(value.status) if isinstance(value, Fault) else "",
 )
-def test_refusal_is_one_clear_error_at_once(proxy, model, fault: Fault, error: type[ModelError], message: str) -> None:
+def test_refusal_raises_one_error_without_retry(
+    proxy, model, fault: Fault, error: type[ModelError], message: str
+) -> None:
     proxy.always = fault
     with pytest.raises(error, match=message) as caught:
         model.endpoint.write(ASK)
@@ -126,7 +128,7 @@ def test_wrong_key_is_reported_without_the_key(open_model, caplog: pytest.LogCap
     assert "another-secret" not in shown(caught.value) + caplog.text + repr(open_model().endpoint.__dict__)
 
 
-def test_key_is_read_anew_for_each_request(open_model, proxy) -> None:
+def test_key_is_read_for_each_request(open_model, proxy) -> None:
     keys = iter(["wrong", KEY])
     model = open_model(key=None)
     model = type(model)(type(model.endpoint)(model.endpoint.address, key=lambda: next(keys), seconds=9))
@@ -140,7 +142,7 @@ def test_prompt_beyond_the_window_of_the_server_is_reported(model: EndpointModel
         model.endpoint.write(Ask([{"role": "user", "content": "fox " * 3000}], max_tokens=5))
 
 
-def test_answer_that_breaks_off_is_an_error_behind_its_pieces(proxy, model: EndpointModel) -> None:
+def test_broken_stream_raises_after_its_pieces(proxy, model: EndpointModel) -> None:
     proxy.faults.append(Fault(events=3))
     pieces = model.endpoint.say(ASK)
     assert next(pieces)
@@ -149,13 +151,13 @@ def test_answer_that_breaks_off_is_an_error_behind_its_pieces(proxy, model: Endp
     assert len(proxy.bodies) == 1, "it cannot be asked again: a part was shown"
 
 
-def test_answer_is_asked_for_again_before_its_first_piece(proxy, model: EndpointModel, whole: Reply) -> None:
+def test_broken_stream_is_retried_before_its_first_piece(proxy, model: EndpointModel, whole: Reply) -> None:
     proxy.faults += [Fault(500), Fault(events=0)]
     assert "".join(model.endpoint.say(ASK)) == whole.text
 
 
 @pytest.mark.parametrize("field", ["temperature", "stream_options", "max_tokens"])
-def test_field_that_a_server_refuses_is_left_out_from_then_on(proxy, model: EndpointModel, field: str) -> None:
+def test_refused_field_is_left_out_of_later_requests(proxy, model: EndpointModel, field: str) -> None:
     said = f'{{"error": {{"message": "Unsupported parameter: {field}", "param": "{field}"}}}}'
     proxy.faults.append(Fault(400, {}, said))
     assert model.endpoint.write(ASK).text
@@ -171,7 +173,7 @@ def test_reasoning_alone_is_reported_with_a_remedy(proxy, model: EndpointModel) 
         model.endpoint.write(ASK)
 
 
-def test_more_fields_go_with_each_request(proxy, open_model) -> None:
+def test_extra_fields_are_in_each_request(proxy, open_model) -> None:
     open_model(body={"reasoning_effort": "none"}).endpoint.write(ASK)
     assert proxy.bodies[0]["reasoning_effort"] == "none"
 

@@ -34,7 +34,7 @@ model.generate(prompts, max_tokens=4, progress=lambda _, done, __: print(done, f
 """
 
 
-def test_ctrl_c_ends_at_once_and_keeps_what_was_finished(proxy, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_finished_replies(proxy, tmp_path: Path) -> None:
     proxy.faults += [Fault(), Fault()]  # these pass: the list of models, and the first prompt
     proxy.always = Fault(silence_s=SILENCE)
     journal = tmp_path / "journal"

@@ -70,7 +70,7 @@ def test_texts_come_in_the_order_of_their_prompts(open_model, proxy) -> None:
     assert proxy.most_at_once == 2
 
 
-def test_no_more_requests_at_a_time_than_allowed(proxy) -> None:
+def test_concurrent_requests_are_limited(proxy) -> None:
     endpoint = Endpoint(Address(proxy.url, "small"), key=lambda: KEY, requests=1)
     EndpointModel(endpoint, requests=3).generate(PROMPTS, max_tokens=4)
     posts = [body for body in proxy.bodies if body]
@@ -97,7 +97,7 @@ def test_too_long_prompt_is_refused_before_sending(model: EndpointModel, proxy) 
 @pytest.mark.parametrize(
     "fault", [Fault(404), Fault(200, {}, '{"data": []}'), Fault(200, {}, '{"data": [7]}')], ids=["none", "empty", "odd"]
 )
-def test_window_is_the_settings_where_the_server_does_not_tell(open_model, proxy, fault: Fault) -> None:
+def test_window_comes_from_settings_if_server_gives_none(open_model, proxy, fault: Fault) -> None:
     proxy.faults.append(fault)
     assert open_model(window=3000).window == 3000
 
@@ -117,7 +117,7 @@ def test_refused_schema_is_described_in_words(model: EndpointModel, proxy) -> No
     assert json.dumps(NAMES) in proxy.bodies[-1]["messages"][0]["content"]
 
 
-def test_reply_that_is_no_json_is_asked_for_once_more(model: EndpointModel, proxy) -> None:
+def test_invalid_json_reply_is_requested_again(model: EndpointModel, proxy) -> None:
     _ = model.window
     proxy.faults += [streamed('The names are ["Ann"]'), streamed('Sorry!\n```json\n{"names": ["Ann"]}\n```')]
     (generation,) = model.generate([ASKS_NAMES], max_tokens=60, schema=NAMES)
@@ -135,7 +135,7 @@ def test_invalid_schema_is_refused_before_sending(model: EndpointModel, proxy) -
     assert proxy.bodies == []
 
 
-def test_finished_prompts_are_not_asked_again_after_a_failure(open_model, proxy, tmp_path: Path, monkeypatch) -> None:
+def test_finished_prompts_are_not_repeated_after_a_failure(open_model, proxy, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("memgraph_rag.models.endpoints.client._PAUSES", lambda _: 0.0)
     model = open_model(journal=Journal(tmp_path), requests=1)
     _ = model.window
@@ -155,7 +155,7 @@ def test_finished_prompts_are_not_asked_again_after_a_failure(open_model, proxy,
 
 
 @writes_long
-def test_reading_costs_no_request_and_asking_sends_the_same_beginning(model: EndpointModel, proxy) -> None:
+def test_reading_sends_no_request_and_asking_keeps_its_prefix(model: EndpointModel, proxy) -> None:
     _ = model.window
     session: ReadingSession
     with model.open_session(QUESTION) as session:
@@ -185,7 +185,7 @@ def test_reading_costs_no_request_and_asking_sends_the_same_beginning(model: End
         assert session.tokens_left == left
 
 
-def test_without_log_probabilities_one_word_is_asked_for(model: EndpointModel, proxy) -> None:
+def test_server_without_log_probabilities_is_asked_for_one_word(model: EndpointModel, proxy) -> None:
     _ = model.window
     proxy.faults.append(NO_LOGPROBS)
     with model.open_session(QUESTION) as session:
@@ -195,7 +195,7 @@ def test_without_log_probabilities_one_word_is_asked_for(model: EndpointModel, p
 
 
 @writes_long
-def test_pen_behind_an_address_and_eye_here(model: EndpointModel, tmp_path: Path) -> None:
+def test_remote_pen_works_with_a_local_eye(model: EndpointModel, tmp_path: Path) -> None:
     eye = TransformersModel(write_checkpoint("llama", tmp_path), dtype="float32", device="cpu", name="tiny")
     both = PenAndEye(model, eye)
     (generation,) = both.generate(PROMPTS[:1], max_tokens=16)
@@ -212,7 +212,7 @@ def test_pen_behind_an_address_and_eye_here(model: EndpointModel, tmp_path: Path
 # ── embedding ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_vectors_come_in_batches_and_have_length_1(proxy, monkeypatch) -> None:
+def test_vectors_are_batched_and_have_length_1(proxy, monkeypatch) -> None:
     monkeypatch.setattr("memgraph_rag.models.embedders.endpoint_embedder._TEXTS", 2)
     embedder: Embedder = EndpointEmbedder(Endpoint(parse_address(f"{proxy.url}#small"), key=lambda: KEY))
     texts = ["Ann found a red fox.", "It rained.", "", "Tom slept.", "The mayor sang."]
@@ -241,7 +241,7 @@ def open_memory(path: Path, proxy, **options) -> Memory:
     return Memory(path, model=address, endpoint=endpoint, **{"embedder": FakeEmbedder(), **parts, **options})
 
 
-def test_a_failing_server_stores_nothing_and_loses_nothing(no_file: Path, proxy, monkeypatch) -> None:
+def test_failing_server_stores_and_loses_no_document(no_file: Path, proxy, monkeypatch) -> None:
     monkeypatch.setattr("memgraph_rag.models.endpoints.client._PAUSES", lambda _: 0.0)
     options = {"layers": ("points",), "cache_dir": no_file.parent / "cache"}
     options["endpoint"] = {"requests": 1, "body": {"max_tokens": 24}}
@@ -264,7 +264,7 @@ def test_a_failing_server_stores_nothing_and_loses_nothing(no_file: Path, proxy,
 
 
 @writes_long
-def test_answer_warns_if_yes_is_only_a_word(no_file: Path, proxy) -> None:
+def test_answer_without_probability_of_yes_warns(no_file: Path, proxy) -> None:
     with open_memory(no_file, proxy, layers=("entities",)) as memory:
         memory.add(STORY)
         proxy.faults += [Fault(), NO_LOGPROBS]
@@ -286,14 +286,14 @@ def test_memory_embeds_by_an_address(no_file: Path, proxy) -> None:
 @pytest.mark.parametrize(
     "name", ["http://localhost:1/v1", "openai:", "http:///v1#m", "http://a:b@host/v1#m", "https://h/v1?key=s#m"]
 )
-def test_address_that_cannot_work_is_refused_without_its_secrets(name: str) -> None:
+def test_invalid_address_is_refused_without_its_secrets(name: str) -> None:
     with pytest.raises(SettingsError) as caught:
         parse_address(name)
     assert "a:b" not in str(caught.value)
     assert "key=s" not in str(caught.value)
 
 
-def test_openais_key_goes_to_openai_only(proxy) -> None:
+def test_key_of_openai_is_sent_to_openai_only(proxy) -> None:
     settings = Settings.load(endpoint={"openai_key": "sk-openai", "key": "other"})
     assert open_endpoint("openai:gpt", settings)._key() == "sk-openai"
     assert open_endpoint(f"{proxy.url}#small", settings)._key() == "other"

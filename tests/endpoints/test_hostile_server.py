@@ -157,7 +157,7 @@ def drips(data: bytes, *, behind: str = "headers") -> Callable[[BaseHTTPRequestH
     ],
     ids=["comments", "header", "chunk size", "informational"],
 )
-def test_server_that_says_nothing_is_cut_at_deadline(server: Server, endpoint: Endpoint, answer) -> None:
+def test_silent_server_is_cut_at_the_deadline(server: Server, endpoint: Endpoint, answer) -> None:
     server.answer = answer
     with in_time(), pytest.raises(ModelUnavailable, match=r"^Expected .*raise endpoint.seconds"):
         endpoint.write(ASK)
@@ -173,7 +173,7 @@ def test_server_that_says_nothing_is_cut_at_deadline(server: Server, endpoint: E
     ],
     ids=["write", "say", "embed", "models"],
 )
-def test_dripping_server_is_cut_whatever_is_asked(server: Server, endpoint: Endpoint, ask) -> None:
+def test_dripping_server_is_cut_at_the_deadline(server: Server, endpoint: Endpoint, ask) -> None:
     server.answer = drips(b"d")
     with in_time(), pytest.raises(ModelUnavailable, match=r"^Expected .*raise endpoint.seconds"):
         ask(endpoint)
@@ -255,14 +255,14 @@ NO_REPLIES = {
 
 
 @pytest.mark.parametrize("name", NO_REPLIES)
-def test_reply_of_another_form_is_refused(server: Server, endpoint: Endpoint, name: str) -> None:
+def test_malformed_reply_is_refused(server: Server, endpoint: Endpoint, name: str) -> None:
     server.answer = streams(NO_REPLIES[name])
     with pytest.raises(ModelError, match=r"^Expected .* from the model server at http") as caught:
         endpoint.write(ASK)
     assert not caught.value.retryable
 
 
-def test_error_of_a_server_is_blamed_on_no_layer(server: Server, tmp_path: Path) -> None:
+def test_error_of_a_server_names_no_layer(server: Server, tmp_path: Path) -> None:
     server.answer = streams(NO_REPLIES["choices are text"])
     more = options(model=f"{server.url}#m", reader="none", layers=("outline",), embedder=FakeEmbedder())
     with Memory(tmp_path / "notes.lbug", **{**more, "recognizer": FakeRecognizer()}) as memory:
@@ -285,14 +285,14 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_reply_that_breaks_off_may_be_asked_again(server: Server, endpoint: Endpoint, name: str) -> None:
+def test_broken_reply_is_retryable(server: Server, endpoint: Endpoint, name: str) -> None:
     server.answer = streams(BROKEN[name])
     with pytest.raises(ModelUnavailable, match=r"^Expected .*http"):
         endpoint.write(ASK)
     assert server.requests > 1
 
 
-def test_characters_that_no_store_takes_are_replaced(server: Server, endpoint: Endpoint) -> None:
+def test_unstorable_characters_are_replaced(server: Server, endpoint: Endpoint) -> None:
     server.answer = streams(event(delta={"content": "a\0b \ud800 Tom"}))
     assert endpoint.write(ASK).text == "a\ufffdb \ufffd Tom"
     assert "".join(endpoint.say(ASK)) == "a\ufffdb \ufffd Tom"
@@ -381,7 +381,7 @@ def test_invalid_embedding_is_refused(server: Server, endpoint: Endpoint, embedd
 @pytest.mark.parametrize(
     "data", ["5", "{}", "[]", '[{"embedding": [1, 0]}]', '[{"embedding": [1]}, {"embedding": [1, 0]}]']
 )
-def test_embeddings_that_are_not_as_many_or_as_long_are_refused(server: Server, endpoint: Endpoint, data: str) -> None:
+def test_embeddings_of_wrong_number_or_length_are_refused(server: Server, endpoint: Endpoint, data: str) -> None:
     server.answer = says(f'{{"data": {data}}}')
     with pytest.raises(ModelError, match=r"^Expected .*vectors"):
         EndpointEmbedder(endpoint).embed(["one", "two"])
@@ -395,6 +395,6 @@ def test_embeddings_of_any_length_and_order_become_units(server: Server, endpoin
 
 
 @pytest.mark.parametrize("listed", ['[{"id": "m", "meta": [5]}]', '[{"id": ["m"]}]', '[{"id": "m", "n_ctx": true}]'])
-def test_window_of_an_odd_list_is_not_known(server: Server, endpoint: Endpoint, listed: str) -> None:
+def test_malformed_list_gives_no_window(server: Server, endpoint: Endpoint, listed: str) -> None:
     server.answer = says(f'{{"data": {listed}}}')
     assert endpoint.window() is None

@@ -55,7 +55,7 @@ def test_overviews_read_in_small_batches_are_the_same(store: GraphStore, request
     assert list(encode_all(store, store.document_ids()[:0], as_of=store.version())) == []
 
 
-def test_no_layer_is_read_as_a_whole(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_export_reads_no_layer_whole(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "overviews", None)
     assert len(list(encode_all(store, None, as_of=store.version()))) == 3
     assert count_uncovered_documents(store) == {"library": 0}

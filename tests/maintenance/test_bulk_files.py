@@ -65,7 +65,7 @@ def test_unsound_archive_leaves_no_file(write, archive, tmp_path) -> None:
         assert not (tmp_path / "files").exists()
 
 
-def test_folder_that_holds_something_is_left_alone(write, archive, tmp_path) -> None:
+def test_folder_with_files_is_left_unchanged(write, archive, tmp_path) -> None:
     with pytest.raises(SettingsError, match="with files"):
         write(archive, tmp_path)
     assert archive.exists()
@@ -81,7 +81,7 @@ def test_small_disk_is_refused_before_a_file_is_written(write, archive, tmp_path
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left"), sqlite3.OperationalError("disk is full")])
-def test_disk_that_fills_leaves_no_file(write, archive, tmp_path, monkeypatch, error) -> None:
+def test_full_disk_leaves_no_bulk_file(write, archive, tmp_path, monkeypatch, error) -> None:
     def fail(*_: object) -> None:
         raise error
 

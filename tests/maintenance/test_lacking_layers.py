@@ -19,7 +19,7 @@ from memgraph_rag.maintenance.lacking_layers import build_until, sort_oldest_fir
 from memgraph_rag.testing import FakeLanguageModel
 
 
-def test_deepened_graph_is_the_one_that_add_builds(tmp_path: Path) -> None:
+def test_deepen_builds_the_graph_of_add(tmp_path: Path) -> None:
     with Memory(tmp_path / "at-once.lbug", **options()) as memory:
         for number, story in enumerate((FOX, RIVER)):
             memory.add(story, key=str(number))
@@ -49,7 +49,7 @@ def test_oldest_document_comes_first(tmp_path: Path) -> None:
     assert [record.key for record in sort_oldest_first(reversed(aged))] == ["b", "c", "a"]
 
 
-def test_no_document_is_begun_after_the_time(tmp_path: Path) -> None:
+def test_deepen_begins_no_document_after_its_time(tmp_path: Path) -> None:
     with Memory(tmp_path / "notes.lbug", **options(layers=())) as memory:
         for number in range(20):
             memory.add(f"{number}. {FOX}", key=f"{number:02}")
@@ -65,7 +65,7 @@ def test_no_document_is_begun_after_the_time(tmp_path: Path) -> None:
     assert [outcome.key for outcome in receipts(built)] == [f"{number:02}" for number in range(16)]
 
 
-def test_growing_page_is_left_alone_until_its_end(tmp_path: Path) -> None:
+def test_deepen_skips_a_growing_page(tmp_path: Path) -> None:
     with Memory(tmp_path / "notes.lbug", **options()) as memory:
         session = memory.session(user="ann", session="1")
         session.add([{"role": "user", "content": f"Turn {number} about the fox."} for number in range(40)])
@@ -88,7 +88,7 @@ class _Waiting(FakeLanguageModel):
         return super().generate(*arguments, **options)
 
 
-def test_deepen_keeps_no_add_waiting(tmp_path: Path) -> None:
+def test_deepen_does_not_block_add(tmp_path: Path) -> None:
     model = _Waiting()
     with Memory(tmp_path / "notes.lbug", **options(model=model)) as memory:
         session = memory.session(user="ann", session="1")

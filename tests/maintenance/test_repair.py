@@ -50,7 +50,7 @@ def test_sound_memory_has_no_damage(memory: Memory) -> None:
     assert memory.maintenance.examine() == memory.maintenance.repair() == []
 
 
-def test_lost_embeddings_are_made_again_as_they_were(memory: Memory) -> None:
+def test_repair_restores_lost_embeddings(memory: Memory) -> None:
     before, graph = embeddings(memory), graph_of(memory)
     for what in ("(n:Segment)", "(n:InformationPoint)", "(n:Entity)", "(n:RelationEmbedding)"):
         harm(memory, f"MATCH {what} SET n.embedding = NULL")
@@ -86,7 +86,7 @@ def test_a_lost_embedding_of_a_segment_breaks_nothing(memory: Memory, tmp_path: 
     assert memory.maintenance.export_to(tmp_path / "all.jsonl") == 2
 
 
-def test_a_search_sees_what_was_mended(memory: Memory) -> None:
+def test_search_reads_the_repaired_graph(memory: Memory) -> None:
     assert memory.search("red fox", k=1)[0].document_key in ("fox", "chat")
     harm(memory, "MATCH (d:Document {key: 'fox'}) DETACH DELETE d")
     assert memory.maintenance.examine()
@@ -105,7 +105,7 @@ def test_unrepairable_damage_says_what_to_do(memory: Memory) -> None:
     assert memory.maintenance.examine() == []
 
 
-def test_points_that_went_are_built_again(memory: Memory) -> None:
+def test_repair_rebuilds_lost_points(memory: Memory) -> None:
     before = graph_of(memory)
     harm(memory, "MATCH (d:Document {key: 'fox'}) MATCH (p:InformationPoint)-[r:SUMMARIZES]->() "
          "WHERE p.document_id = d.id DELETE r")  # fmt: skip
@@ -115,7 +115,7 @@ def test_points_that_went_are_built_again(memory: Memory) -> None:
     assert graph_of(memory) == before
 
 
-def test_a_memory_that_only_reads_answers_and_refuses_all_else(memory: Memory, tmp_path: Path) -> None:
+def test_read_only_memory_answers_and_refuses_writes(memory: Memory, tmp_path: Path) -> None:
     before = graph_of(memory)
     memory.close()
     with Memory(tmp_path / "notes.lbug", read_only=True, **options(layers=("relations",))) as reader:
@@ -138,7 +138,7 @@ def test_a_memory_that_only_reads_answers_and_refuses_all_else(memory: Memory, t
 
 
 @pytest.mark.parametrize("dimension", [8, 24])
-def test_another_embedder_takes_over(memory: Memory, tmp_path: Path, dimension: int) -> None:
+def test_reembed_replaces_the_embedder(memory: Memory, tmp_path: Path, dimension: int) -> None:
     other = FakeEmbedder(dimension, name="other")
     before = graph_of(memory)
     assert memory.search("red fox")
@@ -205,7 +205,7 @@ def test_interrupted_reembedding_keeps_finished_embeddings(memory: Memory, tmp_p
     assert whole.embedded < first.embedded
 
 
-def test_forgetting_leaves_no_vector_of_an_unfinished_try(memory: Memory, tmp_path: Path) -> None:
+def test_forget_removes_vectors_of_an_unfinished_reembed(memory: Memory, tmp_path: Path) -> None:
     with Memory(memory._parts.store, cache_dir=tmp_path / "cache", **options()) as other:
         with pytest.raises(KeyboardInterrupt):
             other.maintenance.reembed(Dying(3))
@@ -214,7 +214,7 @@ def test_forgetting_leaves_no_vector_of_an_unfinished_try(memory: Memory, tmp_pa
         assert not list((tmp_path / "cache" / "reembedding").iterdir())
 
 
-def test_a_cache_that_cannot_be_used_is_named(memory: Memory, tmp_path: Path) -> None:
+def test_error_names_an_unusable_cache(memory: Memory, tmp_path: Path) -> None:
     before, other = graph_of(memory), FakeEmbedder(24, name="other")
     (tmp_path / "file").touch()
     message = rf"{tmp_path}.*MEMGRAPH_RAG_CACHE_DIR"
@@ -243,7 +243,7 @@ def test_all_namespaces_get_the_new_embeddings(memory: Memory, tmp_path: Path) -
         assert yours.maintenance.examine() == []
 
 
-def test_searches_go_on_while_it_is_embedded_anew(memory: Memory) -> None:
+def test_searches_continue_during_reembed(memory: Memory) -> None:
     counts: list[int] = []
 
     class Searching(FakeEmbedder):

@@ -229,7 +229,7 @@ def chat_beside_films() -> Shelf:
 
 
 @table("question", [MINE, FILM, "x"])
-def test_chats_and_texts_keep_their_orders_where_both_are_searched(question: str) -> None:
+def test_chats_and_texts_keep_their_own_orders(question: str) -> None:
     shelf = chat_beside_films()
     search = search_of(shelf)
     together = [match.id for match in find(search, question, k=100)]
@@ -254,14 +254,14 @@ def test_copies_of_vectors_count_in_memory_use() -> None:
     assert search.index.nbytes > before + said.embeddings.nbytes
 
 
-def test_scores_are_shares_that_fall() -> None:
+def test_scores_are_decreasing_shares() -> None:
     hits = find(search_of(films()), "Where did the mother of the maker of Red Harbour teach?", k=32)
     scores = [hit.score for hit in hits]
     assert scores == sorted(scores, reverse=True)
     assert sum(scores) == pytest.approx(1)
 
 
-def test_an_entity_in_every_segment_does_not_flood() -> None:
+def test_frequent_entity_does_not_dominate() -> None:
     shelf = Shelf()
     for number in range(40):
         shelf.put(f"d{number:02}", [f"Everyone met Kim in year {number} somewhere."])
@@ -269,7 +269,7 @@ def test_an_entity_in_every_segment_does_not_flood() -> None:
     assert find(search_of(shelf), "What did Kim do with Zora?")[0].id == "target-0"
 
 
-def test_a_name_within_a_longer_known_one_is_not_meant() -> None:
+def test_name_within_a_longer_known_name_is_not_matched() -> None:
     shelf = films()
     shelf.put("cousin", ["A comedy of errors."], title="My Cousin from Lund")
     shelf.put("town", ["The town of Lund is old."], title="Lund")
@@ -310,7 +310,7 @@ def test_any_question_gets_an_order(question: str) -> None:
     assert all(np.isfinite(hit.score) for hit in hits)
 
 
-def test_small_memories() -> None:
+def test_graph_search_works_on_small_memories() -> None:
     shelf = Shelf()
     assert find(search_of(shelf), "Who?") == []
     shelf.put("one", ["nothing with a name in it"])
@@ -378,7 +378,7 @@ def test_times_limit_what_is_found() -> None:
 # ── the index ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_only_what_was_written_since_is_read_again() -> None:
+def test_index_reads_only_new_segments() -> None:
     shelf = films()
     search = search_of(shelf)
     find(search, "Otto")
@@ -402,7 +402,7 @@ def test_index_drops_forgotten_documents() -> None:
     assert search.index.nbytes < before / 4
 
 
-def test_a_namespace_beyond_the_limit_is_refused_with_the_way_out() -> None:
+def test_namespace_above_the_limit_is_refused_with_advice() -> None:
     index = NamespaceIndex(films(), dimension=256, most_bytes=10_000)  # pyright: ignore[reportArgumentType]
     with pytest.raises(SearchMemoryExceeded, match="hybrid"):
         index.refresh()
@@ -477,7 +477,7 @@ def test_the_walk_equals_networkx() -> None:
     assert np.concatenate([on_segments, on_entities]) == pytest.approx([expected[n] for n in range(len(together))])
 
 
-def test_the_head_of_the_order_does_not_depend_on_k() -> None:
+def test_first_results_do_not_depend_on_k() -> None:
     shelf = Shelf()
     for number in range(450):
         shelf.put(f"d{number:03}", [f"Entry {number} of Ada and Person{number % 9}."])

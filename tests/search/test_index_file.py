@@ -64,7 +64,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return calls
 
 
-def test_the_next_process_reads_no_segment_and_finds_the_same(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_next_process_finds_the_same_without_reading_segments(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(tales) as memory:
         expected = found(memory)
     (kept,) = kept_beside(tales)
@@ -223,7 +223,7 @@ def test_read_index_equals_written_index(arrays: dict[str, Any], tmp_path_factor
     assert read_index(path, about={**ABOUT, "version": 4}) is None
 
 
-def test_objects_are_never_read(tmp_path: Path) -> None:
+def test_index_file_with_objects_is_not_loaded(tmp_path: Path) -> None:
     path = tmp_path / "kept"
     write_index({"a": np.zeros(4)}, path, about=ABOUT)
     content = path.read_bytes()

@@ -51,16 +51,16 @@ def test_names_count_in_english_without_choices_and_abbreviations(question: str,
         ("...", "Tom", None),
     ],
 )
-def test_a_name_is_held_whole_or_word_by_word_in_one_text(name: str, text: str, is_held: bool | None) -> None:
+def test_name_is_covered_whole_or_by_words_of_one_text(name: str, text: str, is_held: bool | None) -> None:
     assert check_names([name], ["", text, "Nothing else."]).get(name) == is_held
     assert not any(check_names([name], []).values())
 
 
-def test_its_words_must_stand_in_the_same_text() -> None:
+def test_words_of_a_name_are_needed_in_one_text() -> None:
     assert check_names(["tom brown"], ["Tom hid it.", "Brown found it."]) == {"tom brown": False}
 
 
-def test_a_document_as_a_question_does_not_take_long() -> None:
+def test_document_as_a_question_has_few_names() -> None:
     names = [f"somebody{number} elsewhere{number}" for number in range(10_000)]
     texts = [" ".join(f"someone{row}{number}" for number in range(200)) for row in range(256)]
     is_held = check_names(names, texts)

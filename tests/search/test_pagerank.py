@@ -144,7 +144,7 @@ def test_solved_pagerank_keeps_the_best_of_the_plain_steps(seed: int, count: int
         np.testing.assert_allclose(found, on_entities[row_edges(view.incidence, place)[0]], atol=1e-5)
 
 
-def test_seed_that_a_single_segment_names_reaches_it() -> None:
+def test_rare_seed_reaches_its_segment() -> None:
     view = view_of(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]))
     damping = np.full(2, 0.7)
     expected, _ = personalised_pagerank(view, np.zeros(2), np.array([1.0, 0, 0]), damping=damping, iterations=80)

@@ -38,7 +38,7 @@ def keys(memory: Memory, question: str, **options: Any) -> list[str]:
     return [evidence.document_key for evidence in memory.search(question, k=10, **options)]
 
 
-def test_a_pool_of_everything_is_searched_as_the_namespace(tales: Path) -> None:
+def test_pool_of_everything_equals_the_namespace(tales: Path) -> None:
     with opened(tales, search="memory") as memory:
         expected = [keys(memory, question) for question in ("Whom did Otto see?", "hill number 7")]
     with opened(tales, search="database") as memory:
@@ -99,7 +99,7 @@ def test_pool_keeps_to_documents_and_times(tales: Path, monkeypatch: pytest.Monk
         )
 
 
-def test_nothing_forgotten_stays_in_the_background(tales: Path) -> None:
+def test_background_counts_no_forgotten_document(tales: Path) -> None:
     with opened(tales, search="database") as memory:
         forgotten = keys(memory, "Whom did Otto see?")[0]
         ids = {evidence.segment.id for evidence in memory.search("Otto", documents=[forgotten])}

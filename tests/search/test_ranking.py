@@ -87,7 +87,7 @@ def test_a_question_without_known_words_and_documents_without_titles(view: View,
     assert not figures[:, [0, 2, 3, 4, 6, 7, 8]].any()
 
 
-def test_words_of_documents_outside_the_view_count_for_nothing(words: KeywordIndex) -> None:
+def test_words_outside_the_view_do_not_count(words: KeywordIndex) -> None:
     terms = words.terms("town harbour rained")
     assert (words.rarity(terms, np.array([3])) > 0).sum() == 1
     assert words.rarity(terms, np.zeros(0, np.int64)).tolist() == [0, 0, 0]

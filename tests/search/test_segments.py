@@ -49,7 +49,7 @@ def test_hybrid_search_fuses_the_ranks_of_both_and_says_so() -> None:
     assert dict(results[3].why) == {"vector": 3}
 
 
-def test_evidence_says_how_near_it_is_where_the_embedder_is_calibrated() -> None:
+def test_evidence_has_relevance_with_a_calibrated_embedder() -> None:
     assert {evidence.relevance for evidence in SEARCH.find("fox", k=10, mode="vector")} == {None}
     embedder = OneVector()
     embedder.relevance_curve = RelevanceCurve(half=0.5, slope=10.0)
@@ -61,7 +61,7 @@ def test_evidence_says_how_near_it_is_where_the_embedder_is_calibrated() -> None
     assert {evidence.relevance for evidence in search.find("fox", k=10, mode="keywords")} == {None}
 
 
-def test_evidence_says_its_text() -> None:
+def test_evidence_holds_its_text() -> None:
     results = SEARCH.find("fox", k=9, mode="vector")
     assert [evidence.text for evidence in results] == [evidence.segment.text for evidence in results] != []
 
@@ -109,7 +109,7 @@ def test_unknown_mode_is_refused_with_known_names(mode: object) -> None:
 # ── what a question names ────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_names_in_a_question_keep_its_order_and_the_longer_wins(tmp_path) -> None:
+def test_longest_names_of_a_question_keep_its_order(tmp_path) -> None:
     with Memory(
         tmp_path / "names.lbug",
         model=FakeLanguageModel(),

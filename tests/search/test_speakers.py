@@ -71,13 +71,13 @@ def test_largest_other_speaker_is_compared_with_named_one(shares, expected) -> N
     assert find_other_speaker("Ann", SPEAKERS, np.array(shares)) == expected
 
 
-def test_candidates_after_the_best_do_not_count() -> None:
+def test_only_the_best_candidates_name_speakers() -> None:
     speakers = ["Tom"] * WEIGHED + ["Ann"] * 500
     shares = np.array([1.0] * WEIGHED + [0.9] * 500)
     assert find_other_speaker("Ann", speakers, shares) == "Tom"
 
 
-def test_an_assistant_may_say_what_its_user_did() -> None:
+def test_assistant_may_tell_of_its_user() -> None:
     shares = np.array([0.1, 0.9])
     assert find_other_speaker("user", ["user", "Assistant"], shares) is None
     assert find_other_speaker("user", ["user", "Ann"], shares) == "Ann"

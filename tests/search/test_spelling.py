@@ -31,7 +31,7 @@ def test_the_nearest_word(word: str, expected: str) -> None:
     assert find_nearest_word(word, KNOWN) == find_nearest_word(word, KNOWN[::-1]) == expected
 
 
-def test_a_question_keeps_all_else() -> None:
+def test_correction_keeps_the_rest_of_the_question() -> None:
     assert replace_words("Is Mueler’s or müeler's (27.8.2026)?", {"mueler": "mueller"}) == (
         "Is Mueller or mueller (27.8.2026)?"
     )
