@@ -55,7 +55,7 @@ def calibrate(
 ) -> None:
     """Measure which attention heads rank passages, and when the model's Yes is reliable. Later questions use it.
 
-    Only questions whose evidence is whole documents are read. Of a model behind an address only the Yes is measured.
+    Only questions whose evidence is whole documents are read. A model on a server is measured by its Yes only.
     """
     if documents is not None and len(questions) > 1:
         raise typer.BadParameter("give one file of questions with it", param_hint="--documents")
@@ -112,7 +112,7 @@ def _calibrate_weights(
 def _calibrate_address(
     settings: Settings, sets: Sequence[LabelledSet], plan: measuring.Plan, bars: Bars
 ) -> tuple[YesCalibration, Path]:
-    """Measure the Yes of a model behind an address. Return its calibration and the default path of the file."""
+    """Measure the Yes of a model on a server. Return its calibration and the default path of the file."""
     model = open_endpoint_model(settings.model_copy(update={"calibration": "none"}))
     address = model.endpoint.address
     chosen = _choose(sets, plan, measuring.make_estimating_cutter(model, plan.cut_tokens), settings, bars)

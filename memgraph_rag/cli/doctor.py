@@ -209,7 +209,7 @@ def _endpoint(settings: Settings) -> Finding:
 
 
 def _reader(settings: Settings, progress: Progress | None) -> Finding:
-    """Check the weights of the local model that attends for a model behind an address."""
+    """Check the weights of the local model that computes attention for a model on a server."""
     if settings.reader == "none":
         advice = 'strategies by attention are refused, edges are weighted by similarity; reader="auto" changes that'
         return Finding("reader", "ok", "none", advice)
@@ -257,7 +257,7 @@ def _calibration(settings: Settings) -> Finding:
 
 
 def _yes_calibration(settings: Settings) -> Finding:
-    """Check that a calibration of the Yes of a model behind an address exists."""
+    """Check that a calibration of the Yes of a model on a server exists."""
     address = parse_address(settings.model)
     choice_and_path = catalogue.find_yes_calibration(address, cache_dir=settings.cache_dir, choice=settings.calibration)
     if choice_and_path is None:

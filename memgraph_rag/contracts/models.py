@@ -49,7 +49,7 @@ class TurnJudge(Protocol):
     """Tells which turns of a person state what a question asks."""
 
     def judge_turns(self, question: str, turns: Sequence[str]) -> TurnVerdicts:
-        """Return how likely each turn states what the question asks, as it is from that turn on, and the cost.
+        """Return the probability that each turn states the answer that holds from that turn on, and the cost.
 
         A plan, a wish, a question, a joke and another person's thing state nothing. The verdict on a turn does not
         depend on the other turns. Which statement holds is decided by the caller, by their times.
@@ -280,7 +280,7 @@ def query_vectors(embedder: Embedder, questions: Sequence[str]) -> Matrix:
 
 
 def cosine_scale(embedder: Embedder) -> CosineScale:
-    """Return the scale on which an embedder's cosines are read; one that changes nothing if it has none."""
+    """Return the scale on which an embedder's cosines are read; the identity if the embedder has no scale."""
     return getattr(embedder, "scale", CosineScale())
 
 

@@ -146,8 +146,8 @@ def bleu(reply: str, answer: str) -> float:
 def find_chosen_option(reply: str, options: Sequence[str]) -> int | None:
     """Return the place of the option that a reply names, or None if it names none, or several equally well.
 
-    By the letter with which it begins ("B", "(B) …", "Answer: B", "The answer is B."), else the one option that stands
-    in it, else the one whose words it shares most.
+    The letter at the beginning of the reply decides ("B", "(B) …", "Answer: B", "The answer is B."), then the only
+    option that the reply contains, then the option that shares most words with the reply.
 
     >>> options = ("in the garden", "in the shed")
     >>> [find_chosen_option(said, options) for said in ("B. In the shed", "He hid in the shed.", "No.", "B")]

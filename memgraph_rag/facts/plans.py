@@ -75,7 +75,7 @@ class Plan:
 
 
 def plans(text: str) -> Iterator[Plan]:
-    """Yield the plans of a text, in order; of a clause the first kind that fits: decision, done, task.
+    """Yield the plans of a text, in order. A clause gives one plan, of the first kind that fits: decision, done, task.
 
     An intention ("I will") is a task only if it names a time.
 

@@ -34,9 +34,9 @@ class Told:
     """The turns of one person near a question, in the order of time.
 
     Attributes:
-        likely: (n,) how likely each turn states what is asked, as it is from then on.
+        likely: (n,) the probability that each turn states the answer that holds from that turn on.
         is_judged: whether a judge read the turns; otherwise their cosines decided.
-        is_calibrated: whether the judge knows when nothing was told.
+        is_calibrated: whether a low probability of all turns means that no turn has the answer.
         usage: the cost of the judge.
     """
 

@@ -82,8 +82,8 @@ class EntitiesLayer:
 def recognize_segments(recognizer: EntityRecognizer, documents: Sequence[SplitDocument]) -> Iterator[list[Named]]:
     """Return the names in each segment of these documents, in order; the recognizer reads all in one call.
 
-    The recognizer reads prose without markup. The places of the names are in the segments' own text; of a name that has
-    markup within it the longest part is the name. The names of a program, and of code within prose, are its compound
+    The recognizer reads prose without markup. The places of the names are in the segments' own text; the longest
+    part of a name with markup inside is the name. The names of a program, and of code within prose, are its compound
     identifiers and what a line shows as code.
     """
     segments = [(segment.text, document.title) for document in documents for segment in document.segments]

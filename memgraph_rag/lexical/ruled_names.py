@@ -146,7 +146,7 @@ def _is_edge(text: str, place: int) -> bool:
 
 
 def _drop_overlaps(length: int, *given: Iterable[tuple[int, int]]) -> Spans:
-    """Return the spans in a text of this length, in order; one that overlaps an earlier one is left out."""
+    """Return the spans in a text of this length, in order, without spans that overlap an earlier span."""
     kept: Spans = []
     free = bytearray(b"\x01") * length
     for start, end in chain.from_iterable(given):

@@ -22,7 +22,7 @@ MOST_UNPACKED = 4096
 
 
 class TextList:
-    """Texts by number."""
+    """A compact list of texts. A text is read by its number, which counts from 0 in the order of adding."""
 
     _ARRAYS: tuple[str, ...] = ("_joined", "_ends")
 
@@ -104,7 +104,7 @@ class TextList:
 
 
 class TextTable(TextList):
-    """Texts by number, and the number of each text. Each text is there once."""
+    """A ``TextList`` without repeated texts, which also gives the number of each text."""
 
     _ARRAYS = (*TextList._ARRAYS, "_hashes", "_order")
 

@@ -1,4 +1,4 @@
-"""Writes an archive as files from which ``neo4j-admin`` makes a Neo4j database.
+"""Write an archive as files from which ``neo4j-admin`` makes a Neo4j database.
 
 It uses no model, and it neither starts nor stops a server. Invariants: files are written only after the whole archive
 was checked and the database was found empty. If it raises, no file is left.

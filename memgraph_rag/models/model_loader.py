@@ -112,7 +112,7 @@ class FoundModels:
 
     @cached_property
     def is_large_on_gpu(self) -> bool:
-        """Whether the language model has 7 billion weights or more on a GPU. It is looked for only beside a GPU.
+        """Whether the language model has 7 billion weights or more on a GPU. Without a GPU it is not looked for.
 
         False if the model or its device is not known.
         """

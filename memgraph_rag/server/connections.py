@@ -31,7 +31,7 @@ _SILENT_S = 60.0  # between two log lines about too many connections
 
 
 class BoundedConnection(H11Protocol):
-    """A connection that closes if a request does not arrive in time, or if none came yet and there are too many."""
+    """A connection that closes if a request arrives too slowly, or if it is idle and others need its place."""
 
     _logged_at: ClassVar[float] = -_SILENT_S
 

@@ -1,7 +1,7 @@
 """Reads and writes JSON files that only their owner can read.
 
-It does not know their content. Invariant: a file has either its former or its new content, whatever happens during the
-writing, and it is on the disk when ``write_private`` returns.
+It does not know their content. Invariant: a file has either its former or its new content, even after a crash
+during the writing, and it is on the disk when ``write_private`` returns.
 """
 
 from __future__ import annotations

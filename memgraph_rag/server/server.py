@@ -54,7 +54,7 @@ class MemoryServer(MCPServer[Services]):
         metrics: counts all calls.
         token_verifier: checks bearer tokens over HTTP. Without it no token is needed.
         auth: the settings of the SDK for tokens.
-        owner: what only the owner of this machine may do; by default nobody may.
+        owner: the actions that are reserved to the owner of this machine; by default they are not offered.
     """
 
     def __init__(

@@ -65,7 +65,7 @@ class Neo4j(BaseModel):
 
 
 class Endpoint(BaseModel):
-    """Parameters of requests to models behind an address, which is the setting ``model`` or ``embedder``."""
+    """Parameters of requests to models on a server, whose address is the setting ``model`` or ``embedder``."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -107,7 +107,7 @@ class TurnVerdicts:
     """A model's verdicts on turns of a person, and their cost.
 
     Attributes:
-        probabilities: for each turn, 0 to 1, how likely the turn states what the question asks, as it is from then on.
+        probabilities: (0 to 1) for each turn, that the turn states the answer that holds from that turn on.
         is_calibrated: whether small probabilities of all turns mean that nothing was told.
     """
 

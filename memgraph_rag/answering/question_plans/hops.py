@@ -115,7 +115,7 @@ def find_hop(
 
 
 def _drop_verb_phrases(question: str, phrases: Sequence[NounPhrase]) -> Iterator[NounPhrase]:
-    """Yield the phrases without one that holds all words after "Where did …", because it contains the verb.
+    """Yield the phrases, but not the phrase of all words after "Where did …", because it contains the verb.
 
     A parser may take the last verb of "Where did Ann's father study?" for a noun. Such a phrase is cut before the verb.
     """

@@ -1,7 +1,7 @@
 """Solves a question by its plan: each part is searched and read by itself, and code puts the values together.
 
-It knows how to ask a part by a function, and no model. Invariants: a value is used only if it stands in what was read
-for it; a plan that does not come to its end gives no answer, and the question is answered as any other.
+It knows how to ask a part by a function, and no model. Invariants: a value is used only if the nodes read for its
+part contain it; an unfinished plan gives no answer, and the question is then answered like any other.
 """
 
 from __future__ import annotations

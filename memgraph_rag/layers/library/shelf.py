@@ -26,7 +26,7 @@ _DECIMALS = 6  # of compared cosines: smaller differences are ties
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """The readable documents of a memory.
+    """The documents of a memory that can be arranged into a library, with their titles and embeddings.
 
     Attributes:
         documents: members by document id; a member's key is the document's key and the hash of its content.

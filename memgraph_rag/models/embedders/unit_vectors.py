@@ -1,4 +1,4 @@
-"""Normalisation of embeddings to length 1, whatever embedder made them.
+"""Normalisation of the embeddings of any embedder to length 1.
 
 Invariant: a row of length 1 stays bit for bit the same; so does a row that is 0 or not finite.
 """

@@ -61,7 +61,7 @@ class Int8Linear(nn.Module):
     VNNI.
 
     Args:
-        linear: the layer that it stands for; its weights are copied.
+        linear: the layer to replace; its weights are copied.
 
     Attributes:
         levels: 126.5 or 90.

@@ -107,7 +107,7 @@ class WrittenVerdicts:
 
 
 def _read_values(text: str) -> dict[str, str]:
-    """Return the values of a JSON object by its keys; of an object that was cut, those before the cut."""
+    """Return the values of a JSON object by key. A cut object gives the values before the cut."""
     for end in (text, f'{text}"}}', f"{text}}}", f"{text.rpartition(',')[0]}}}"):
         try:
             read = json.loads(end)

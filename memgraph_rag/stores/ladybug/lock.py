@@ -61,7 +61,7 @@ class FileLock:
 
 
 class Hold(Protocol):
-    """The type of ``hold``."""
+    """A function that locks the file of a store, such as ``hold``."""
 
     def __call__(self, place: str, *, shared: bool) -> FileLock:
         """Lock the file of a store."""

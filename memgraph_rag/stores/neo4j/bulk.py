@@ -116,13 +116,13 @@ class BulkWriter:
         self._entities.close()
 
     def write(self, graphs: Sequence[DocumentGraph]) -> None:
-        """Add documents. Each document may be added once, which is not checked."""
+        """Add documents. The caller adds each document once (not checked)."""
         graph_writes.replace(self._run, self._create, _find_no_names, graphs)
         self._documents += len(graphs)
         self._segments += sum(len(graph.segments) for graph in graphs)
 
     def write_overviews(self, overviews: OverviewRows) -> None:
-        """Add overviews of documents that were added before, which is not checked. ``removed`` must be empty."""
+        """Add overviews. Their documents must be added before (not checked), and ``removed`` must be empty."""
         write_overviews(self._run, self._create, overviews, as_of=FIRST_VERSION)
 
     def finish(self) -> BulkFiles:

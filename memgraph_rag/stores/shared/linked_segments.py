@@ -1,6 +1,6 @@
 """One step of a walk over segments and the entities that they name, computed from rows of edges.
 
-The module knows no engine. Invariant: equal rows give equal hits, in whatever order they come.
+The module knows no engine. Invariant: equal rows give equal hits, in any order of rows.
 
 Source of the step: personalised PageRank; HippoRAG (2405.14831), section 2.3.
 """

@@ -5,7 +5,7 @@ It knows graph, search and session by their contracts. The question plays no par
 As in the paper: each sentence is scored alone; the self-information of a unit (a token, a phrase, a sentence) is the
 mean over its tokens, as in the released code; the least informative units are left out. A phrase is a noun phrase by
 spaCy, or a word outside of one. Differences from the paper: the share to keep follows from a number of tokens; a token
-that lies in two units counts in the first; the model that answers is also the model that compresses.
+of two units counts in the first; the model that answers is also the model that compresses.
 
 Source: Li et al., "Compressing Context to Enhance Inference Efficiency of Large Language Models" (2310.06201).
 """

@@ -2,7 +2,7 @@
 
 It knows no model and no database. Invariant: the chosen statements fit the room, or there is only one.
 
-Source: GraphRAG (arXiv 2404.16130), section 3.1.5: reports of sub-communities stand for what lies below them.
+Source: GraphRAG (arXiv 2404.16130), section 3.1.5: reports of sub-communities replace the elements below them.
 """
 
 from __future__ import annotations

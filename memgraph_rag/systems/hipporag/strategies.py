@@ -4,7 +4,7 @@ They know search and session by their contracts. Invariants: what a model replie
 a name that the question does not hold and a number of no candidate count for nothing; of a reply that names no
 candidate nothing is kept.
 
-Otherwise than the released code: facts are chosen by number, and names by what stands in the question, in prompts of
+Otherwise than the released code: facts are chosen by number, and names by the words of the question, in prompts of
 ours without examples. A trace says "relation" where a segment was known by stored relations, "names" where by the
 recognizer's names, and "similarity" where it was found by the cosine alone.
 

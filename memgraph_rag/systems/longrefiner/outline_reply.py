@@ -160,7 +160,7 @@ def find_headings(reply: Sequence[Part], text: str, start: int, end: int) -> tup
 
 
 def _split_tagged(text: str) -> list[Part]:
-    """Return the parts of a reply with tags. The text of a part ends at the next tag, of whatever kind."""
+    """Return the parts of a reply with tags. The text of a part ends at the next tag of any kind."""
     tags = [*_TAG.finditer(text)]
     ends = [*(tag.start() for tag in tags[1:]), len(text)]
     return [
