@@ -5,7 +5,7 @@
 
 Shows a memory in a server that several processes share, a namespace as the wall around it, and the graph behind it:
 which labels there are, which names stand in most segments, and which names stand together. No language model is used.
-Takes about ten seconds. Open http://localhost:7474 to look at the same graph in Neo4j Browser (docs/browser.md).
+Takes about ten seconds. Open http://localhost:7474 to look at the same graph in Neo4j Browser (docs/inspecting.md).
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from memgraph_rag.systems.raptor.clusters import ClustersLayer
 
 DOCS = Path(__file__).parents[2] / "docs"
 QUERIES = sorted((DOCS / "browser").glob("*.cypher"))
-GUIDE = (DOCS / "browser.md").read_text("utf-8")
+GUIDE = (DOCS / "inspecting.md").read_text("utf-8")
 STYLE = (DOCS / "browser" / "graph.grass").read_text("utf-8")
 
 MET = "Ann met Tom at the old mill. Tom gave Ann a wooden box. Tom Miller saw Ann. The Miller lent Tom a boat."
