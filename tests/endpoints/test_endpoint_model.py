@@ -12,6 +12,7 @@ from architectures import write_checkpoint
 from endpoint_faults import Fault
 
 from memgraph_rag import Limits, Memory, Settings
+from memgraph_rag.answering.question_plans.plan_makers import ModelPlans
 from memgraph_rag.contracts import Embedder, LanguageModel, ReadingSession
 from memgraph_rag.errors import (
     ModelError,
@@ -278,6 +279,15 @@ def test_memory_embeds_by_an_address(no_file: Path, proxy) -> None:
         memory.add("Ann found a red fox.")
         assert memory.search("red fox", mode="vector")[0].text == "Ann found a red fox."
         assert memory.status()["schema"]["embedder"] == "small"
+
+
+def test_plan_from_an_address_holds_words_of_its_question(open_model) -> None:
+    plans = ModelPlans(open_model(seconds=120))
+    question = "In which city did the director of Solaris die?"
+    hop = plans.find_hop(question, [], values=(), without=())
+    assert plans.usage.generated_tokens > 0
+    assert hop is None or hop.phrase in question
+    assert plans.find_comparison(question, list) is None
 
 
 # ── addresses ────────────────────────────────────────────────────────────────────────────────────────────────
