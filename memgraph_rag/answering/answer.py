@@ -9,13 +9,14 @@ else said it (``refusal``); a strategy that follows a paper answers as the paper
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
 from memgraph_rag.answering.answer_style import WrittenAnswer, write_answer
 from memgraph_rag.answering.as_of import GraphAsOf, SearchWithin
+from memgraph_rag.answering.asked import Asked
 from memgraph_rag.answering.copying import can_copy
 from memgraph_rag.answering.days_meant import asks_when, tell_days
 from memgraph_rag.answering.evidence import ReadEvidence, find_warnings, gather_evidence
@@ -27,6 +28,7 @@ from memgraph_rag.answering.question_plans.solving import Solved, follow_hops, s
 from memgraph_rag.answering.question_plans.values import holds, normalise_words
 from memgraph_rag.answering.refusal import NOTHING_FOUND, Refusal, RefusalRules, describe_parts, describe_search
 from memgraph_rag.answering.snapshot import GraphSnapshot
+from memgraph_rag.answering.strategy_passes import read_passes
 from memgraph_rag.answering.what_holds import NEVER_TOLD, STRATEGY, answer_from_turns, trace_turns
 from memgraph_rag.contracts import (
     Extract,
@@ -40,13 +42,12 @@ from memgraph_rag.contracts import (
     TurnJudge,
 )
 from memgraph_rag.display import show
-from memgraph_rag.errors import QuestionError, StrategyError, WindowExceeded
+from memgraph_rag.errors import QuestionError, WindowExceeded
 from memgraph_rag.facts.fact_search import FactSearch
 from memgraph_rag.facts.remarks import Remarks
 from memgraph_rag.facts.told import Told
 from memgraph_rag.ingestion.given_answers import GivenAnswers
 from memgraph_rag.lexical.names import ngrams
-from memgraph_rag.strategies import follows_paper
 from memgraph_rag.types import (
     Answer,
     AnswerStyle,
@@ -73,41 +74,13 @@ ENOUGH_TO_TELL = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A question under way, with the time and the place among the given answers at which it began."""
+class _Read:
+    """What a strategy read, why it stopped, the evidence in it, and why it gives no answer."""
 
-    question: str
-    strategy: Strategy
-    limits: Limits
-    extent: Extent
-    style: AnswerStyle
-    snapshot: GraphSnapshot
-    plans: MakePlans | None
-    began: float
-    begun: int
-
-    @property
-    def seconds(self) -> float:
-        """The seconds since the question began."""
-        return time.perf_counter() - self.began
-
-    def find_reached_limit(self, trace: Sequence[Step], usage: Usage) -> StopReason | None:
-        """Return the stop reason of the limit that is reached, or None."""
-        if self.limits.nodes is not None and len(trace) >= self.limits.nodes:
-            return StopReason.MAX_NODES
-        if self.limits.tokens is not None and usage.prompt_tokens >= self.limits.tokens:
-            return StopReason.MAX_TOKENS
-        if self.limits.seconds is not None and self.seconds >= self.limits.seconds:
-            return StopReason.MAX_SECONDS
-        return None
-
-    def has_stored(self, trace: Sequence[Step]) -> bool:
-        """Return whether all nodes of a trace, each once in it, are still stored: a forgotten one must not be quoted.
-
-        The snapshot is renewed for it.
-        """
-        self.snapshot.renew()
-        return len(self.snapshot.nodes([step.node.id for step in trace])) == len(trace)
+    trace: list[Step]
+    stop: StopReason | None
+    evidence: ReadEvidence
+    refusal: Refusal | None
 
 
 class Reading:
@@ -178,7 +151,7 @@ class Reading:
             yield _answer_empty_memory(question, strategy, self._store.namespace)
             return
         plans, begun = self._choose_maker(question, strategy), self._answers.begin()
-        asked = _Asked(question, strategy, limits, extent, style, snapshot, plans, time.perf_counter(), begun)
+        asked = Asked(question, strategy, limits, extent, style, snapshot, plans, time.perf_counter(), begun)
         search = self._search.reading(snapshot.graph)
         asks_turns = asks_turns and not (plans and find_elapsed(question))
         told = self._find_told(search, question, extent) if asks_turns else None
@@ -202,73 +175,89 @@ class Reading:
             yield from self._give(asked, solved, graph, parts)
 
     def _read(
-        self, asked: _Asked, graph: GraphReader, search: SearchWithin, parts: PartReading
+        self, asked: Asked, graph: GraphReader, search: SearchWithin, parts: PartReading
     ) -> Generator[Step | Part | str | Answer, None, None]:
         """Yield the steps of the strategy, then the text and the ``Answer`` from what was read, or a refusal."""
-        question, strategy, rules = asked.question, asked.strategy, self._make_rules(search)
-        trace: list[Step] = []
-        stop: StopReason | None = None
-        refusal: Refusal | None = None
-        checks, was_checked = not follows_paper(strategy), False
-        plans, plan = asked.plans, "direct"
+        question, rules, plan, written = asked.question, self._make_rules(search), "direct", WrittenAnswer()
         with self._models.language.open_session(question) as session:
             context = self._context(graph, search, asked.extent, session, asked.limits)
-            for steps in _passes(strategy, question, context):
-                trace += steps
-                yield from parts.add(steps) if plans else steps
-                stop = steps[-1].stop or asked.find_reached_limit(trace, session.usage)
-                # A question about a whole names nothing of it, so what was read is not like the question.
-                was_checked = was_checked or any(isinstance(step.node, Overview) for step in steps)
-                if stop is None and checks and not was_checked and len(trace) >= ENOUGH_TO_TELL:
-                    was_checked, refusal = True, rules.apply(question, self._evidence(trace, graph))
-                if stop is not None or refusal is not None:
-                    break
-            asked.snapshot.renew()  # a document that was forgotten during the reading must not be quoted
-            if not trace:
-                refusal = Refusal(StopReason.NOTHING_FOUND, NOTHING_FOUND)
-            evidence = self._evidence([] if refusal else trace, graph)
-            if refusal is None and checks and not was_checked:
-                refusal = rules.apply(question, evidence)
-            written = WrittenAnswer()
-            if plans and refusal is None:
+            read = yield from self._run_strategy(asked, context, rules, parts)
+            trace, evidence, refusal = read.trace, read.evidence, read.refusal
+            if asked.plans and refusal is None:
                 written, refusal = yield from self._answer_by_hops(asked, session, evidence, parts, rules)
             if written.text:
                 evidence, plan = self._evidence(parts.trace, graph), "hop"
-            elif refusal is None and (not checks or stop is StopReason.ANSWERABLE or _supports(session, trace)):
-                writing = write_answer(session, question, asked.style, evidence.quotes, max_tokens=self._answer_tokens)
-                if checks and asks_when(question) and any(segment.time for segment in evidence.segments):
-                    written = tell_days(finish(writing), evidence.segments)
-                    yield written.text
-                else:
-                    written = yield from writing
-            trace = parts.trace if plans else trace
+            elif refusal is None:
+                written = yield from self._write(asked, session, read)
+            trace = parts.trace if asked.plans else trace
             told = tuple(parts.parts) if parts.parts and asked.has_stored(parts.trace) else ()
             if written.unmarked:
                 nodes = [*evidence.segments, *self._find_sources(trace)]
                 self._answers.add(written.unmarked, nodes, begun=asked.begun)
+            usage = session.usage + parts.usage
+            is_spent = asked.find_reached_limit(trace, usage) is not None
             yield Answer(
                 question=question,
                 text=written.text
-                or describe_parts(
-                    told, is_spent=asked.find_reached_limit(trace, session.usage + parts.usage) is not None
-                )
+                or describe_parts(told, is_spent=is_spent)
                 or (refusal.text if refusal else describe_search(question, trace, graph, search)),
                 abstained=not written.text,
-                stop_reason=refusal.stop if refusal else stop or StopReason.EXHAUSTED,
+                stop_reason=refusal.stop if refusal else read.stop or StopReason.EXHAUSTED,
                 citations=written.citations,
                 trace=tuple(trace),
-                usage=replace(session.usage + parts.usage, seconds=asked.seconds),
-                strategy=strategy.name,
+                usage=replace(usage, seconds=asked.seconds),
+                strategy=asked.strategy.name,
                 model=self._models.language.name,
                 warnings=(
                     *find_warnings(written.text, written.citations, evidence),
                     *_warn_ungraded(session, trace, self._models.language.name),
-                    *find_lacking_layers(strategy, trace, asked.snapshot.graph, asked.extent),
+                    *find_lacking_layers(asked.strategy, trace, asked.snapshot.graph, asked.extent),
                 ),
                 short=written.short,
                 parts=told,
                 plan=plan,
             )
+
+    def _run_strategy(
+        self, asked: Asked, context: ReadingContext, rules: RefusalRules, parts: PartReading
+    ) -> Generator[Step | Part, None, _Read]:
+        """Yield the steps of the strategy until it ends, a limit is reached, or nothing is about the question.
+
+        Return what was read, with the refusal in the last case.
+        """
+        trace: list[Step] = []
+        stop: StopReason | None = None
+        refusal: Refusal | None = None
+        was_checked = not asked.checks
+        for steps in read_passes(asked.strategy, asked.question, context):
+            trace += steps
+            yield from parts.add(steps) if asked.plans else steps
+            stop = steps[-1].stop or asked.find_reached_limit(trace, context.session.usage)
+            # A question about a whole names nothing of it, so what was read is not like the question.
+            was_checked = was_checked or any(isinstance(step.node, Overview) for step in steps)
+            if stop is None and not was_checked and len(trace) >= ENOUGH_TO_TELL:
+                was_checked, refusal = True, rules.apply(asked.question, self._evidence(trace, context.graph))
+            if stop is not None or refusal is not None:
+                break
+        asked.snapshot.renew()  # a document that was forgotten during the reading must not be quoted
+        if not trace:
+            refusal = Refusal(StopReason.NOTHING_FOUND, NOTHING_FOUND)
+        evidence = self._evidence([] if refusal else trace, context.graph)
+        if refusal is None and not was_checked:
+            refusal = rules.apply(asked.question, evidence)
+        return _Read(trace, stop, evidence, refusal)
+
+    def _write(self, asked: Asked, session: ReadingSession, read: _Read) -> Generator[str, None, WrittenAnswer]:
+        """Yield the pieces of an answer and return it; it is empty if what was read does not support one."""
+        if asked.checks and read.stop is not StopReason.ANSWERABLE and not _supports(session, read.trace):
+            return WrittenAnswer()
+        quotes, segments = read.evidence.quotes, read.evidence.segments
+        writing = write_answer(session, asked.question, asked.style, quotes, max_tokens=self._answer_tokens)
+        if not (asked.checks and asks_when(asked.question) and any(segment.time for segment in segments)):
+            return (yield from writing)
+        written = tell_days(finish(writing), segments)
+        yield written.text
+        return written
 
     def _choose_maker(self, question: str, strategy: Strategy) -> MakePlans | None:
         """Return the maker of a question's plans; None if its strategy does not plan, or if it is longer than usual."""
@@ -279,7 +268,7 @@ class Reading:
         return RulePlans(self._find_phrases) if self._find_phrases else None
 
     def _solve(
-        self, asked: _Asked, graph: GraphReader, search: SearchWithin, parts: PartReading
+        self, asked: Asked, graph: GraphReader, search: SearchWithin, parts: PartReading
     ) -> Generator[Step | Part, None, Solved | None]:
         """Yield the steps and the parts of a plan whose values code puts together, and return its answer.
 
@@ -295,7 +284,7 @@ class Reading:
         return solved if refusal is None else None
 
     def _answer_by_hops(
-        self, asked: _Asked, session: ReadingSession, evidence: ReadEvidence, parts: PartReading, rules: RefusalRules
+        self, asked: Asked, session: ReadingSession, evidence: ReadEvidence, parts: PartReading, rules: RefusalRules
     ) -> Generator[Step | Part | str, None, tuple[WrittenAnswer, Refusal | None]]:
         """Yield the new steps, the parts and the text of an answer for which phrases of the question were asked first.
 
@@ -340,7 +329,7 @@ class Reading:
         return replace(last.written, citations=citations), None
 
     def _give(
-        self, asked: _Asked, solved: Solved, graph: GraphReader, parts: PartReading
+        self, asked: Asked, solved: Solved, graph: GraphReader, parts: PartReading
     ) -> Generator[str | Answer, None, None]:
         """Yield the text and the ``Answer`` of a comparison."""
         text = solved.short if asked.style == "short" else solved.text
@@ -382,7 +371,7 @@ class Reading:
         is_certain = told.is_calibrated and (told.is_told or are_turns)
         return told if is_certain and can_copy(self._models.language, question) else None
 
-    def _tell(self, asked: _Asked, told: Told) -> Generator[Step | Part | str | Answer, None, None]:
+    def _tell(self, asked: Asked, told: Told) -> Generator[Step | Part | str | Answer, None, None]:
         """Yield the steps, the text and the ``Answer`` from the turn that holds, or a refusal if nothing was told."""
         trace = trace_turns(asked.question, told)
         if not asked.has_stored(trace):  # a turn was forgotten while the judge read
@@ -461,35 +450,6 @@ def _answer_empty_memory(question: str, strategy: Strategy, namespace: str) -> A
         f'Namespace {show(namespace)} of this memory is empty. Add documents first: add(…), or "memgraph-rag add FILE".'
     )
     return Answer(question, text, True, StopReason.NOTHING_FOUND, (), (), Usage(), strategy.name, "")
-
-
-def _passes(strategy: Strategy, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-    """Yield the steps of each pass of a strategy, as a tuple with at least one step.
-
-    Raises:
-        StrategyError: the strategy returned something else than tuples of steps with their nodes.
-    """
-    try:
-        passes = strategy.read(question, context)
-    except StopIteration as exc:
-        raise _no_steps(strategy, "StopIteration") from exc
-    if not isinstance(passes, Iterable):
-        raise _no_steps(strategy, f"a {type(passes).__name__}")
-    for steps in passes:
-        if not isinstance(steps, tuple) or not steps:
-            raise _no_steps(strategy, show(steps))
-        for step in steps:
-            if not isinstance(step, Step) or not isinstance(step.node, Node):
-                raise _no_steps(strategy, f"{show(step)} among them")
-        yield steps
-
-
-def _no_steps(strategy: Strategy, got: str) -> StrategyError:
-    return StrategyError(
-        f"Expected tuples of at least one Step with its node from strategy {show(strategy.name)}, got {got}. "
-        "Correct its method read, or use another strategy.",
-        name=strategy.name,
-    )
 
 
 def _warn_ungraded(session: ReadingSession, trace: Sequence[Step], model: str) -> Iterator[AnswerWarning]:
