@@ -8,11 +8,11 @@ process. The file, and a table beside it (.md), are written anew after each resu
 what it reached.
 
 - device: its memory's and products' speed, with which bounds are reckoned.
-- answers: 200 questions of each set, by ``memgraph-rag evaluate``. tables: two tables of PECAN, with points over 50
-  documents of each set. vllm: tokens a second of writing points, beside vLLM's.
 - kernels: prefill by torch's varlen kernel and span mass by Triton's, against plain products on the CPU.
 - models: nine tiny models, captured decoding and reading, against the plain twin on the CPU.
 - recovery: decoding after a capture that failed. integers: bitsandbytes' 8 and 4 bits, against their plain twin.
+- answers: 200 questions of each set, by ``memgraph-rag evaluate``. tables: two tables of PECAN, with points over 50
+  documents of each set. vllm: tokens a second of writing points, beside vLLM's.
 - decoding: steps that are captured against steps run from Python. capture: measured passes against SDPA.
 - build: the points of a document. large: a random model of Llama-3.1-8B's shape.
 - formats: 8-bit integers and 4-bit weights against the card's own format.
@@ -84,13 +84,13 @@ def steps_of(sizes: GpuSizes) -> dict[str, Step]:
     of_large = ("appends", *(f"decoding {count}" for count in rows), *(f"reading {count}" for count in lengths))
     return {
         "device": Step(device, ("",), 60),
-        "answers": Step(answers, sizes.sets, 300),
-        "tables": Step(tables, TABLES[-1:] if sizes.small else TABLES, 300),
-        "vllm": Step(beside_vllm, ("",), 120),
         "kernels": Step(kernels, tuple(PREFILLS)[: 3 if sizes.small else None], 60),
         "models": Step(models, tuple(ARCHITECTURES), 60),
         "recovery": Step(recovery, ("",), 60),
         "integers": Step(integers, few_bits, 60),
+        "answers": Step(answers, sizes.sets, 300),
+        "tables": Step(tables, TABLES[-1:] if sizes.small else TABLES, 300),
+        "vllm": Step(beside_vllm, ("",), 120),
         "decoding": Step(decoding, rows, 90),
         "capture": Step(capture, lengths, 90),
         "large": Step(large, of_large, 90),

@@ -25,14 +25,14 @@ from memgraph_rag.models.files.catalogue import MINILM
 __all__ = ["TABLES", "answers", "beside_vllm", "tables"]
 
 TABLES = ("pecan-1", "pecan-ablation")
-TABLE_SETS = {"quality", "qasper"}
+TABLE_SETS = {"quality", "qasper", "fairytaleqa"}
 METRICS = ("accuracy", "F1")
 """The quality of a method: the first of these that its set has."""
 
 
 def answers(options: Options, part: str) -> Iterator[Ratio]:
     """Answer questions of one set by the walk, and by the best passages of a graph search."""
-    asked = ["--strategies", "walk", "--strategies", "top_k", "--set", "top_k.mode=graph"]
+    asked = ["--strategies", "walk", "--set", "top_k.mode=graph"]
     yield from _evaluate(options, [part], part, asked)
 
 
@@ -58,10 +58,10 @@ def _evaluate(options: Options, names: Sequence[str], out: str, asked: Sequence[
             run_command()
         except SystemExit as end:
             if end.code:
-                raise LeftOut(f"memgraph-rag evaluate ended with {end.code}") from end
-    what = asked[1] if asked[0] == "--table" else "answers"
-    rows = json.loads((options.out / out / "summary.json").read_text("utf-8"))
-    for name in names:
+                raise RuntimeError(f"memgraph-rag evaluate ended with {end.code}") from end
+    table = asked[1] if asked[0] == "--table" else ""
+    rows = json.loads((options.out / out / f"{table or 'summary'}.json").read_text("utf-8"))
+    for name in dict.fromkeys(row["dataset"] for row in rows):
         methods: dict[str, dict[str, dict]] = {}
         for row in rows:
             if row["dataset"] == name:
@@ -70,7 +70,7 @@ def _evaluate(options: Options, names: Sequence[str], out: str, asked: Sequence[
         for method, metrics in methods.items():
             row = next(metrics[metric] for metric in (*METRICS, *metrics) if metric in metrics)
             quality = f"{row['metric']} {row['value']:.1f} [{row['low']:.1f}, {row['high']:.1f}], n {row['n']}"
-            label = f"{what}: {name}, a question by {method} / {[*methods][-1]}"
+            label = f"{table or 'answers'}: {name}, a question by {method} / {[*methods][-1]}"
             yield Ratio.of(label, [row["seconds"]], last, how=quality)
 
 

@@ -89,7 +89,7 @@ def test_questions_and_tables_run_on_a_cpu(tmp_path):
     kept = json.loads(path.read_text("utf-8"))
     assert [part["outcome"] for part in kept["parts"]] == ["done", "done"]
     assert {ratio["name"].partition(":")[0] for ratio in kept["ratios"]} == {"answers", "pecan-ablation"}
-    assert (tmp_path / "gpu-answers" / "qasper" / "summary.md").is_file()
+    assert (tmp_path / "gpu-answers" / "fairytaleqa" / "summary.md").is_file()
 
 
 @pytest.mark.slow
