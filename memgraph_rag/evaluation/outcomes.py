@@ -59,7 +59,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Building:
-    """The cost of one run of adding documents; ``tera_flops`` as for an ``Outcome``, ``notes`` as in the receipts."""
+    """The cost of one run of adding documents; ``tera_flops`` as for an ``Outcome``, ``notes`` as in the receipts.
+
+    Documents that got only further layers are not counted again.
+    """
 
     dataset: str
     documents: int

@@ -64,8 +64,9 @@ class Run:
         started = time.perf_counter()
         try:
             for done, receipt in enumerate(add_documents(self.memory, documents), 1):
-                if receipt.action is not Action.UNCHANGED:
+                if receipt.action in (Action.ADDED, Action.REPLACED):
                     stored, segments = stored + 1, segments + receipt.counts["Segment"]
+                if receipt.action is not Action.UNCHANGED:
                     usage += receipt.usage
                     notes.update(receipt.notes)
                 self.progress(f"adding {self.folder.name}", done, len(documents))

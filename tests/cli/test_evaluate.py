@@ -96,6 +96,15 @@ def test_layers_that_a_strategy_reads_are_built(cli, story: Path, tmp_path: Path
     assert status["counts"]["Overview"] > 0
 
 
+def test_document_that_gets_a_layer_is_counted_once(cli, story: Path, tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("MEMGRAPH_RAG_SEGMENT_TOKENS", "20")
+    for strategy in ("top_k", "pecan"):
+        cli("evaluate", "--data", story, "--out", tmp_path / "out", "--strategies", strategy)
+    rows = [json.loads(line) for line in (tmp_path / "out" / "buildings.jsonl").read_text().splitlines()]
+    assert [row["documents"] for row in rows] == [1, 0]
+    assert rows[1]["model_calls"] > 0
+
+
 def test_given_layers_without_one_that_is_read_are_refused(cli, story: Path, tmp_path: Path):
     options = ("--data", story, "--out", tmp_path / "out", "--layers", "entities", "--strategies", "pecan")
     assert "--layers points" in " ".join(cli("evaluate", *options, status=1).stderr.split())
