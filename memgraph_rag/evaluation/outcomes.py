@@ -59,10 +59,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Building:
-    """The cost of one run of adding documents; ``tera_flops`` as for an ``Outcome``, ``notes`` as in the receipts.
-
-    Documents that got only further layers are not counted again.
-    """
+    """The cost of one run; ``documents`` that got only further layers are not counted, ``notes`` are the receipts'."""
 
     dataset: str
     documents: int

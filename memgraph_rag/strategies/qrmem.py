@@ -97,9 +97,8 @@ class Qrmem:
             before the model is asked, if ``extract`` is given. It costs a page of generated text. The paper: True, from
             all segments, for each question. KN.
         updates: how often relations that matter to the question are extracted from the read segments, if ``extract`` is
-            given. Each time costs a page of generated text. With 0 the graph is the paper's initialisation: it was
-            built before the question. Its relations come from a pool of questions only if ``RelationsLayer`` got one.
-            KN.
+            given. Each time costs a page of generated text. With 0 the graph is the paper's initialisation, built
+            before the question, with a pool of questions only if ``RelationsLayer`` got one. KN.
         open_entities: whether to follow relations to entities that only a language model found. KN.
 
     Attributes:
