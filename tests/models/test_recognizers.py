@@ -267,6 +267,7 @@ def test_spacy_does_not_remember_the_words_of_texts(spacy: RecognizerByLanguage)
 
 def test_many_texts_are_read_alike_in_a_separate_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spacy_model, "_MANY", 8)
+    monkeypatch.setattr(spacy_model, "_BATCH", 8)
     spacy = SpacyRecognizer(PACKAGE, version="1")
     many = [text + odd for text in TEXTS for odd in ("", "\ud800", "\x00\n", " Ann Lee 日本 “Oslo”")]
     assert len(many) >= spacy_model._MANY
