@@ -128,10 +128,10 @@ def test_second_conversion_to_int8_changes_nothing(features):
 
 
 @pytest.mark.full("runs eleven tests of this file once more")
-def test_sums_of_16_bits_do_not_overflow():
+def test_layer_is_exact_in_sums_of_16_bits():
     """The tests above once more, as on a processor with AVX2 and without VNNI."""
     slower = os.environ | {"ATEN_CPU_CAPABILITY": "avx2", SLOWER: "AVX2"}
-    chosen = "error or overflow or among_others or finite or digits or fewer"
+    chosen = "error or overflow or any_batch or finite or digits or fewer"
     run = subprocess.run(
         [sys.executable, "-m", "pytest", __file__, "-q", "-p", "no:cacheprovider", "-k", chosen],
         env=slower, capture_output=True, text=True,
