@@ -26,7 +26,8 @@ def order_verbatim(query: str, evidence: Sequence[Evidence]) -> list[Evidence]:
     """Return the results of a search, those first with a heading equal to the query, then those that hold the query.
 
     A heading is equal if it has the same stems without function words; one with the same words comes before. Case and
-    punctuation do not count. Each place keeps its score.
+    punctuation do not count. A turn that says nothing but the query, as when it was asked before, is not moved. Each
+    place keeps its score.
     """
     asked, language = words(query), guess_language(query)
     stems = _stems(query, language)
@@ -39,6 +40,8 @@ def order_verbatim(query: str, evidence: Sequence[Evidence]) -> list[Evidence]:
             if equal:
                 return 3 if any(words(title) == asked for title in equal) else 2
         if len(asked) < _FEWEST_WORDS or max(asked, key=len) not in text.lower():
+            return 0
+        if item.segment.speaker and words(text.partition("): ")[2]) == asked:
             return 0
         return int(f" {' '.join(asked)} " in f" {' '.join(words(plain(text).text))} ")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import table
@@ -40,6 +42,17 @@ def _order(query: str, *texts: str) -> list[int]:
 )
 def test_passages_that_hold_the_query_come_first(query: str, texts: list[str], order: list[int]) -> None:
     assert _order(query, *texts) == order
+
+
+def test_turn_that_only_asks_the_query_is_not_moved() -> None:
+    """A user asks a second time: the first question is a stored turn, which tells nothing."""
+    texts = [
+        "user (2026-11-28T10:00:00+00:00): Bella fears thunder.",
+        "user (2026-11-28T10:01:00+00:00): What does Bella fear?",
+    ]
+    turns = [replace(item, segment=replace(item.segment, speaker="user")) for item in _results(*texts)]
+
+    assert order_verbatim("What does Bella fear?", turns) == turns
 
 
 def test_scores_belong_to_places() -> None:
