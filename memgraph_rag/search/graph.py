@@ -97,7 +97,7 @@ class _Asked:
         seeds: the columns of the entities that the question names.
         on_day: (n,) 1 for each segment that names the question's day.
         knowledge: how well the embedder knows the question's kind of text, from 0 to 1.
-        words: how much words count, from 0 to 1: little if the texts are in another language than the question.
+        word_weight: from 0 to 1; small if the texts are in another language than the question.
     """
 
     vector: Vector
@@ -105,7 +105,7 @@ class _Asked:
     seeds: Sequence[int]
     on_day: Scores
     knowledge: float
-    words: float
+    word_weight: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,9 +226,9 @@ class GraphSearch:
         """Return what a question with these names gives to the walks over a view."""
         terms = self.index.keywords.terms(question, view.rows)
         knowledge = cosine_scale(self._embedder).rate_kind(kind_of_text(question))
-        known = min(self.index.keywords.rate_known(question, view.rows) / KNOWN, 1.0)
+        word_weight = min(self.index.keywords.rate_known(question, view.rows) / KNOWN, 1.0)
         seeds, on_day = self._find_seed_columns(names, view), self._match_days(view, terms)
-        return _Asked(vector, terms, seeds, on_day, knowledge, known)
+        return _Asked(vector, terms, seeds, on_day, knowledge, word_weight)
 
     def _second_step(
         self, view: View, asked: _Asked, first: _Walk, lists: dict[str, _Places]
@@ -254,13 +254,13 @@ class GraphSearch:
         starts = (best, int(lists["graph"][min(1, len(lists["graph"]) - 1)]))
         candidates = np.array(list(dict.fromkeys([*starts, *fused]))[:CANDIDATES])
         titles = [self.index.title(int(view.rows[place])) for place in (*candidates, *starts)]
-        start = Start(asked.terms, first.by_vector, second.on_segments, starts, asked.knowledge, asked.words)
+        start = Start(asked.terms, first.by_vector, second.on_segments, starts, asked.knowledge, asked.word_weight)
         scale = cosine_scale(self._embedder)
         figures = features(view, self.index.keywords, titles, start, candidates, scale=scale)
         meaning, by_words = (standard(each, view.weights)[candidates] for each in (first.by_vector, first.by_words))
         before = score_positions(len(candidates)) + DAY_LAST * asked.on_day[candidates]
         before += (1 - asked.knowledge) * WORDS_LAST * by_words
-        before += (1 - asked.words) * asked.knowledge * MEANING_LAST * meaning
+        before += (1 - asked.word_weight) * asked.knowledge * MEANING_LAST * meaning
         return _order_candidates(view, candidates, figures @ WEIGHTS + before)
 
     def _match_days(self, view: View, terms: NDArray[np.int32]) -> Scores:
@@ -336,7 +336,7 @@ class GraphSearch:
         cosines = np.asarray(view.embeddings @ asked.vector).astype(np.float64)
         bm25 = self.index.keywords.scores(asked.terms, view.rows, view.weights)
         meaning, by_words = (standard(smooth(scores, view, NEIGHBOURS), view.weights) for scores in (cosines, bm25))
-        keywords = asked.words * (1 - asked.knowledge * (1 - KEYWORDS))
+        keywords = asked.word_weight * (1 - asked.knowledge * (1 - KEYWORDS))
         score = asked.knowledge * meaning + keywords * by_words + DAY * asked.on_day
         reset = np.exp(SHARPNESS * (score - score.max()))
         reset /= reset.sum() if view.weights is None else reset @ view.weights

@@ -93,7 +93,7 @@ class Start:
         second_walk: (n,) masses of the second walk.
         starts: the places of the first walk's two best segments; the same place twice if there is only one.
         knowledge: how well the embedder knows the question's kind of text, from 0 to 1; cosines count by it.
-        words: how much the question's words count, from 0 to 1.
+        word_weight: how much the question's words count, from 0 to 1.
     """
 
     terms: NDArray[np.int32]
@@ -101,7 +101,7 @@ class Start:
     second_walk: NDArray[np.float64]
     starts: tuple[int, int]
     knowledge: float = 1.0
-    words: float = 1.0
+    word_weight: float = 1.0
 
 
 def features(
@@ -130,7 +130,7 @@ def features(
     rarity = keywords.rarity(question_terms, view.rows, view.weights)
     question_rarity = rarity[np.searchsorted(question_terms, start.terms)]
     held = keywords.holds(rows, start.terms)
-    holds = start.words * held[: len(candidates)] / max(float(question_rarity.sum()), 1e-9)
+    holds = start.word_weight * held[: len(candidates)] / max(float(question_rarity.sum()), 1e-9)
     asked = _measure_share(names, start.terms, rarity[np.searchsorted(question_terms, np.concatenate(names))])
     named = np.array(
         [

@@ -74,7 +74,8 @@ def test_words_of_a_question_in_another_language_count_less(view: View, words: K
     terms, cosines, mass = words.terms("red town harbour"), np.array([0.5, 0.1, 0.3, 0.1]), np.full(4, 0.1)
     titles = [*TITLES, TITLES[0], TITLES[2]]
     whole, third = (
-        features(view, words, titles, Start(terms, cosines, mass, (0, 2), words=share), PLACES) for share in (1, 1 / 3)
+        features(view, words, titles, Start(terms, cosines, mass, (0, 2), word_weight=share), PLACES)
+        for share in (1, 1 / 3)
     )
     of_words = [name in ("words", "new to first", "new to second") for name in FEATURES]
     assert third == pytest.approx(np.where(of_words, whole / 3, whole))
