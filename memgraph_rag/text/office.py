@@ -1,15 +1,11 @@
 """Read office files as Markdown: Word, PowerPoint, Excel, OpenDocument text, EPUB and Rich Text.
 
 The module knows pandoc, which the extra ``office`` brings, and openpyxl: pandoc 3.9 does not read workbooks whose parts
-have absolute names. Invariants: pandoc runs in its sandbox, without files and network, in a process of its own with
-limits of memory and time; a slide and a sheet begin with a heading that names them.
+have absolute names. Invariant: a slide and a sheet begin with a heading that names them.
 """
 
 from __future__ import annotations
 
-import re
-import subprocess
-import threading
 import warnings
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -20,6 +16,7 @@ from pathlib import Path
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
+from memgraph_rag.text import pandoc
 from memgraph_rag.types import as_line
 
 __all__ = ["SIGNATURES", "SUFFIXES", "find_format", "is_installed", "read"]
@@ -41,17 +38,15 @@ SIGNATURES = (b"PK\x03\x04", b"{\\rtf")
 _PARTS = {"word/document.xml": "docx", "ppt/presentation.xml": "pptx", "xl/workbook.xml": "xlsx"}
 _TYPES = {b"application/epub+zip": "epub", b"application/vnd.oasis.opendocument.text": "odt"}
 _MOST_TYPE = 100
-_MEMORY_MIB, _SECONDS = 1024, 60.0
+_SECONDS = 60.0
 _MOST_UNPACKED = 512 * 1024**2  # bytes that the parts of a workbook declare; openpyxl reads them one after another
 _MOST_CELLS = 2_000_000
 _DAMAGE = (OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, SyntaxError, zipfile.BadZipFile)
-_SLIDE = re.compile(r"^## (?P<title>.*?) \{#slide-(?P<number>\d+)\}$", re.MULTILINE)
-_IMAGE = re.compile(r"!\[([^\]\n]*)\]\([^)\n]*\)(?:\{[^}\n]*\})?")
 
 
 def is_installed() -> bool:
     """Return whether the extra ``office`` is installed."""
-    return find_spec("pypandoc") is not None and find_spec("openpyxl") is not None
+    return pandoc.is_installed() and find_spec("openpyxl") is not None
 
 
 def find_format(data: bytes) -> str | None:
@@ -102,47 +97,10 @@ def read(data: bytes, path: Path, form: str, *, most_bytes: int) -> str:
 
 
 def _read_by_pandoc(data: bytes, path: Path, form: str, most_bytes: int) -> str:
-    import pypandoc
-
-    command = [pypandoc.get_pandoc_path(), "+RTS", f"-M{_MEMORY_MIB}M", "-RTS", "--sandbox", "--from", form]
-    command += ["--to", "commonmark+pipe_tables+attributes-raw_html", "--wrap=none"]
-    with subprocess.Popen(  # noqa: S603 - pandoc's own path, and no text of the user
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        writer = threading.Thread(target=_write, args=(process, data), daemon=True)
-        timer = threading.Timer(_SECONDS, process.kill)
-        written = b""
-        writer.start()
-        timer.start()
-        try:
-            written = process.stdout.read(most_bytes + 1)
-        finally:
-            timer.cancel()
-            if len(written) > most_bytes:
-                process.kill()
-            process.wait()
-            writer.join()
-    if process.returncode and len(written) <= most_bytes:
-        raise _make_damaged_error(path, form, f"pandoc ended with status {process.returncode}")
-    text = _SLIDE.sub(_name_slide, written.decode("utf-8", "replace"))
-    return re.sub(r"^(#+ .*?) \{#[^}\n]*\}$", r"\1", _IMAGE.sub(r"\1", text), flags=re.MULTILINE)
-
-
-def _write(process: subprocess.Popen[bytes], data: bytes) -> None:
-    """Give pandoc the file while its output is read; pandoc may end before it has read all."""
-    assert process.stdin is not None
     try:
-        with process.stdin as stdin:
-            stdin.write(data)
-    except OSError:
-        return
-
-
-def _name_slide(match: re.Match[str]) -> str:
-    number, title = match["number"], match["title"]
-    return f"## {title}" if title == f"Slide {number}" else f"## Slide {number}: {title}"
+        return pandoc.convert_to_markdown(data, form, most_bytes, seconds=_SECONDS)
+    except pandoc.PandocError as error:
+        raise _make_damaged_error(path, form, str(error)) from error
 
 
 def _read_workbook(data: bytes, path: Path, most_bytes: int) -> str:

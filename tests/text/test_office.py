@@ -35,6 +35,23 @@ def test_document_keeps_headings_and_tables(form: str, tmp_path: Path) -> None:
     assert "| Paddle | 40" in text
 
 
+def test_title_and_author_of_a_word_file_are_kept(tmp_path: Path) -> None:
+    text, title = read(written(tmp_path, "docx", "---\ntitle: Boats\nauthor: [Ann, Bo]\n---\n\n# Kayaks\n\nRed.\n"))
+    assert title == "Boats"
+    assert text == "# Boats\n\nAnn\n\nBo\n\n## Kayaks\n\nRed.\n"
+
+
+def test_merged_cells_and_lists_in_cells_are_kept(tmp_path: Path) -> None:
+    html = (
+        "<table><tr><th>Part</th><th>Use</th></tr><tr><td colspan=2>both</td></tr>"
+        "<tr><td><p>oar</p><p>long</p></td><td><ul><li>row</li><li>steer<br>left</li></ul></td></tr></table>"
+    )
+    path = tmp_path / "kayak.docx"
+    pypandoc.convert_text(html, "docx", "html", outputfile=str(path))
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in read(path)[0].splitlines()]
+    assert rows == [["Part", "Use"], ["-" * 10, "-" * 16], ["both", ""], ["oar long", "row steer left"]]
+
+
 def test_slide_has_its_number_in_its_heading(tmp_path: Path) -> None:
     text, _ = read(written(tmp_path, "pptx", "# Boats\n\nThe kayak is red.\n\n# Costs\n\nA paddle costs 40.\n"))
     assert text == "## Slide 1: Boats\n\nThe kayak is red.\n\n## Slide 2: Costs\n\nA paddle costs 40.\n"
