@@ -15,7 +15,7 @@ from pathlib import Path
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.lexical.code import find_program_language
-from memgraph_rag.text import markup, office, restructured
+from memgraph_rag.text import lightweight_markup, markup, office
 
 __all__ = ["MARKDOWN_SUFFIXES", "MAX_BYTES", "read"]
 
@@ -68,7 +68,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 def read(path: Path) -> tuple[str, str]:
-    """Return text and title of a file: text, Markdown, reStructuredText, a notebook, a program, HTML, PDF or office.
+    """Return the text and the title of a file: text, markup, a notebook, a program, HTML, PDF or an office file.
 
     A file is PDF by its suffix or its first bytes, and HTML by its suffix. A file without a suffix of HTML, Markdown or
     plain text is HTML also by its first bytes. The title is empty for plain text, and if the file has none; a program
@@ -97,8 +97,8 @@ def read(path: Path) -> tuple[str, str]:
     text = _decode(data, path)
     if suffix == ".ipynb" and (cells := markup.read_notebook(text)) is not None:
         return cells, markup.markdown_title(cells)
-    if suffix == ".rst" and restructured.can_read() and text.strip():
-        return restructured.read_restructured(text, path)
+    if text.strip() and lightweight_markup.can_read(suffix):
+        return lightweight_markup.read(text, path, most_bytes=MAX_BYTES)
     title = "/".join(path.absolute().parts[-_PARTS_OF_A_TITLE:])
     if find_program_language(title) is not None:
         return text, title

@@ -400,37 +400,3 @@ def test_a_notebook_is_its_cells(tmp_path: Path):
     assert document.text == "# Foxes\nThey run.\n\n```python\nfox.run()\n```\n"
     assert document.title == "Foxes"
     assert load(written(tmp_path, "other.ipynb", "[1]")).text == "[1]"
-
-
-RST = """Foxes
-=====
-
-They run, see :class:`~fox.Fox` and :ref:`the den <den>`.
-
-.. versionadded:: 1.2
-   Cubs.
-
-.. py:function:: run(far)
-   :noindex:
-
-   Runs far.
-
-.. toctree::
-
-   other
-
-.. include:: /etc/passwd
-
-.. raw:: html
-
-   <b>raw</b>
-"""
-
-
-def test_restructured_text_is_read_without_its_marks(tmp_path: Path):
-    pytest.importorskip("docutils")
-    document = load(written(tmp_path, "page.rst", RST))
-    assert document.title == "Foxes"
-    assert "They run, see fox.Fox and the den." in document.text
-    assert all(words in document.text for words in ("# Foxes", "Cubs.", "run(far)", "Runs far."))
-    assert all(words not in document.text for words in ("other", "root:", "raw", "::"))

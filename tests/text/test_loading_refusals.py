@@ -259,7 +259,7 @@ def test_loading_passes_errors_that_end_the_process(tmp_path: Path, monkeypatch:
         load(written(tmp_path, "page.html", "<p>text"))
 
 
-@pytest.mark.parametrize("name", ["table.csv", "data.json", "program.py", "notes.adoc", "log", "lines.jsonl"])
+@pytest.mark.parametrize("name", ["table.csv", "data.json", "program.py", "notes.tex", "log", "lines.jsonl"])
 def test_whatever_is_text_is_read(tmp_path: Path, name: str):
     text = 'day,who\n2026-08-27,"Ann, Tom"\n{"a": [1, 2]}\ndef left(): return "<p>"\n'
     assert load(written(tmp_path, name, text)).text == text
