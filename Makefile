@@ -129,7 +129,7 @@ SEARCHED = $(call there,musique hotpotqa 2wiki 2wiki_hipporag locomo qasper qual
 there = $(notdir $(wildcard $(addprefix $(SETS)/,$(1))))
 TABLES = pecan-1 pecan-2 pecan-ablation pecan-fig3 pecan-fig4 qrmem-1 qrmem-2 qrmem-fig4 raptor-quality hipporag2-recall \
   graphrag-levels longrefiner-3
-IN_SMALL = --data $(SETS)/fairytaleqa --documents 1 --limit 2
+IN_SMALL = --data benchmarks/data/scorecard/fairytaleqa --limit 2
 
 scorecard: $(VENV)/.has-evaluation ## The tables of the papers in small: two questions of one story, in at most 40 minutes
 	@for table in $(filter-out hipporag2-recall,$(TABLES)); do \
