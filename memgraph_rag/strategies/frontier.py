@@ -60,13 +60,8 @@ class MentionFrontier:
         nearest = self._nearest(self.entities, vector, read)
         if nearest is None:
             entities_by_segment = self._graph.list_mentioned_entities(sorted(read))
-            nearest = self._nearest(
-                sorted(
-                    {entity_id for segment_entities in entities_by_segment.values() for entity_id in segment_entities}
-                ),
-                vector,
-                read,
-            )
+            mentioned = sorted({entity_id for ids in entities_by_segment.values() for entity_id in ids})
+            nearest = self._nearest(mentioned, vector, read)
         return nearest
 
     def find_all(self, vector: Vector, read: Collection[str]) -> list[Finding]:
@@ -139,7 +134,7 @@ class RelationFrontier:
         for edge in edges:
             ends = (edge.relation.source_id, edge.relation.target_id)
             if edge.relation.id not in self._followed and closed.isdisjoint(ends):
-                same = [other for other in edges if _says_the_same(other, edge)]
+                same = [other for other in edges if _fact(other) == _fact(edge)]
                 self._followed.update(other.relation.id for other in same)
                 self.add(ends)
                 return [edge, *(other for other in same if other is not edge)]
@@ -189,14 +184,9 @@ class RelationFrontier:
         return [Finding(segment, edge.score, edge.relation.description) for segment in segments]
 
 
-def _says_the_same(one: Neighbour, other: Neighbour) -> bool:
-    """Return whether two relations have the same description and the same source and target."""
-    first, second = one.relation, other.relation
-    return (first.source_id, first.target_id, first.description) == (
-        second.source_id,
-        second.target_id,
-        second.description,
-    )
+def _fact(edge: Neighbour) -> tuple[str, str, str]:
+    """Return source, target and description of a relation."""
+    return edge.relation.source_id, edge.relation.target_id, edge.relation.description
 
 
 def _read_segment(graph: GraphReader, segment_id: str) -> Segment | None:
