@@ -40,9 +40,6 @@ CORE: Mapping[str, Callable[..., Strategy]] = {
 }
 """The strategies of the core, by name."""
 
-_VARIANTS = {"qrmem_te": "TE", "qrmem_ges": "GES"}
-"""Names of older versions, which are variants of ``qrmem`` now."""
-
 
 def list_known_strategies() -> dict[str, Callable[..., Strategy]]:
     """Return a factory for each strategy by name, those of the core first."""
@@ -64,12 +61,6 @@ def find_strategy(wanted: str | Strategy, **arguments: Any) -> Strategy:
         strategy = cast("Strategy", wanted)
         _check_signature(strategy)
         return strategy
-    if isinstance(wanted, str) and wanted in _VARIANTS:
-        raise StrategyError(
-            f'Expected qrmem with a variant, got {wanted}: Qrmem("{_VARIANTS[wanted]}") of '
-            f"memgraph_rag.strategies.qrmem, or evaluate --set qrmem.variant={_VARIANTS[wanted]}.",
-            name=wanted,
-        )
     raise StrategyError(
         f"Expected a strategy out of {', '.join(list_known_strategies())}, or an object with a name and read(), got "
         f"{show(wanted)}.",

@@ -14,8 +14,9 @@ code was never released.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from typing import ClassVar, Literal, Protocol, get_args
 
 from memgraph_rag.contracts import ReadingContext, query_vectors
@@ -33,6 +34,12 @@ __all__ = ["Qrmem", "Variant"]
 
 Variant = Literal["KN", "TE", "GES"]
 """How the reading goes on: navigation, entity trial or graph expansion search."""
+
+_TAKEN_BY: Mapping[str, tuple[Variant, ...]] = {
+    **dict.fromkeys(("most_tokens", "start_tokens", "reflects"), ("KN", "TE")),
+    **dict.fromkeys(("extracts_first", "updates", "open_entities"), ("KN",)),
+}
+"""The variants that take an argument; all take the others."""
 
 _LEAST_COSINE = 0.3  # between the question and a relation that the expansion follows
 _MOST_EXPANDED = 5  # results of the expansion's query that are read
@@ -106,7 +113,7 @@ class Qrmem:
         quotes_unread: whether a step may quote a relation whose segment is not read.
 
     Raises:
-        SettingsError: no variant has this name.
+        SettingsError: no variant has this name, or the variant does not take an argument.
     """
 
     name = "qrmem"
@@ -135,6 +142,8 @@ class Qrmem:
             raise SettingsError(
                 f"Expected a variant of qrmem out of {', '.join(get_args(Variant))}, got {show(variant)}."
             )
+        given = {"most_tokens": most_tokens, "start_tokens": start_tokens, "reflects": reflects, "updates": updates}
+        _refuse_arguments(variant, {**given, "extracts_first": extracts_first, "open_entities": open_entities})
         self.requires = ("entities",) if variant == "TE" else ("relations",)
         self.quotes_unread = variant == "GES"
         self._variant = variant
@@ -230,6 +239,16 @@ class _Trial:
         self._frontier.entities = _find_listed(ask(context.session, MISSING_NAMES), context) or self._frontier.entities
         vector = query_vectors(self._task.context.embedder, [f"{self._task.question} {reason}".strip()])[0]
         return self._frontier.find_all(vector, read)
+
+
+def _refuse_arguments(variant: Variant, given: Mapping[str, object]) -> None:
+    """Raise ``SettingsError`` for an argument that differs from its default and that the variant does not take."""
+    for name, value in given.items():
+        if variant not in _TAKEN_BY[name] and value != signature(Qrmem).parameters[name].default:
+            raise SettingsError(
+                f"Expected {name} for the variant {' or '.join(_TAKEN_BY[name])} of qrmem, got {name}={show(value)} "
+                f"for {variant}. Leave it out, or choose another variant."
+            )
 
 
 def _find_listed(names: str, context: ReadingContext) -> list[str]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tables import table
 
 from memgraph_rag.contracts import ReadingContext, Strategy
-from memgraph_rag.errors import SettingsError, StrategyError
+from memgraph_rag.errors import SettingsError
 from memgraph_rag.strategies import find_strategy, list_required_layers
 from memgraph_rag.strategies.qrmem import Qrmem, Variant
 from memgraph_rag.types import OPEN_KIND, Entity, Limits, Node, Relation, Segment, Step, StopReason, entity_id
@@ -433,17 +433,26 @@ def test_bounds(variant: Variant, graph: HandMadeGraph, window: int, most: int |
         assert before.stop is None
 
 
-@table("name", ["qrmem_te", "qrmem_ges"])
-def test_names_of_variants_lead_to_their_argument(name: str) -> None:
-    variant = name.removeprefix("qrmem_").upper()
-    with pytest.raises(StrategyError, match=f"qrmem.variant={variant}"):
-        find_strategy(name)
-    assert find_strategy("qrmem", variant=variant).name == "qrmem"
-
-
 def test_unknown_variant_is_refused() -> None:
     with pytest.raises(SettingsError, match="KN, TE, GES"):
         find_strategy("qrmem", variant="te")
+
+
+@table(
+    ("variant", "arguments", "takers"),
+    [
+        ("TE", {"extracts_first": True}, "KN"),
+        ("TE", {"updates": 0}, "KN"),
+        ("TE", {"open_entities": False}, "KN"),
+        ("GES", {"updates": 0}, "KN"),
+        ("GES", {"reflects": False}, "KN or TE"),
+        ("GES", {"most_tokens": 2048}, "KN or TE"),
+        ("GES", {"start_tokens": 1024}, "KN or TE"),
+    ],
+)
+def test_argument_of_another_variant_is_refused(variant: str, arguments: dict[str, object], takers: str) -> None:
+    with pytest.raises(SettingsError, match=f"for the variant {takers} of qrmem, got {next(iter(arguments))}="):
+        find_strategy("qrmem", variant=variant, **arguments)
 
 
 def test_entity_trial_needs_no_relations() -> None:
