@@ -4,10 +4,8 @@ It turns segments into points and edges, and knows no database. Invariants: a su
 levels; a node without a summary is clustered again on the next level; building always ends, because each level has
 fewer nodes than the level below it, or is the last.
 
-Source: RAPTOR (arXiv 2401.18059), section 3. Beyond the paper: the weight of an edge is the attention that the model
-paid to the member while it wrote, as in PECAN (``weights="equal"`` is the paper's form). Differences from the paper:
-nodes of equal text are clustered and read as one node; a cluster that is too large is split by its vectors, then in
-document order.
+Source: RAPTOR (arXiv 2401.18059), section 3. Differences from the paper: nodes of equal text are clustered and read as
+one node; a cluster that is too large is split by its vectors, then in document order.
 """
 
 from __future__ import annotations
@@ -15,14 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal
-
-import numpy as np
 
 from memgraph_rag.contracts import Models, Progress, SplitDocument
 from memgraph_rag.layers.batches import AROUND_TOKENS, name_step
 from memgraph_rag.layers.growth import Growth, grow, make_points
-from memgraph_rag.layers.points import SIMILARITY, edge_weights, similarity_weights
 from memgraph_rag.layers.prose import as_paragraph, check_prose, goes_in_circles
 from memgraph_rag.systems.raptor.soft_clusters import Clustering, require_clustering, soft_clusters
 from memgraph_rag.types import (
@@ -85,8 +79,6 @@ class _Task:
     """One cluster to summarize."""
 
     members: tuple[Node, ...]
-    alike: tuple[int, ...]
-    """The number of members with the text of each input."""
     prompt: Prompt
 
 
@@ -99,7 +91,6 @@ class ClustersLayer:
         few_nodes: a level of at most this many nodes is not clustered. A document with at most this many segments has
             no tree.
         most_levels: most levels of a tree.
-        weights: weights of a summary's edges: "attention" to each member, or "equal" as in the paper.
         clustering: constants of the clustering.
     """
 
@@ -115,7 +106,6 @@ class ClustersLayer:
         summary_tokens: int = 100,
         few_nodes: int = 11,
         most_levels: int = 5,
-        weights: Literal["attention", "equal"] = "attention",
         clustering: Clustering | None = None,
     ) -> None:
         require_clustering()
@@ -123,7 +113,6 @@ class ClustersLayer:
         self._summary_tokens = summary_tokens
         self._few_nodes = few_nodes
         self._most_levels = most_levels
-        self._weights = weights
         self._clustering = clustering or Clustering()
 
     def build(
@@ -175,12 +164,8 @@ class ClustersLayer:
             inputs = tuple(level.texts[place] for place in members)
             if inputs in growth.refused:
                 continue
-            nodes = [level.nodes[place] for place in members]
-            yield _Task(
-                tuple(node for alike in nodes for node in alike),
-                tuple(map(len, nodes)),
-                Prompt(INSTRUCTION, inputs),
-            )
+            nodes = tuple(node for place in members for node in level.nodes[place])
+            yield _Task(nodes, Prompt(INSTRUCTION, inputs))
 
     def _pieces(self, level: _Level, places: Sequence[int], most: int, *, splits: int = 0) -> Iterator[tuple[int, ...]]:
         """Yield the clusters of these places. A cluster of too many tokens is clustered again while that helps."""
@@ -198,7 +183,7 @@ class ClustersLayer:
         self, growth: _Growth, written: list[tuple[_Task, Generation]], level: int, namespace: str, models: Models
     ) -> None:
         """Add a level of summaries with their edges, and decide whether it is the last level."""
-        kept: list[tuple[_Task, str, np.ndarray]] = []
+        kept: list[tuple[_Task, str]] = []
         for task, generation in written:
             growth.usage += generation.usage
             span, notes = check_prose(generation.text, complete=generation.finish != "length")
@@ -208,9 +193,9 @@ class ClustersLayer:
                 growth.notes["summary that copies a member" if text else "cluster without a summary"] += 1
                 growth.refused.add(task.prompt.inputs)
                 continue
-            kept.append((task, text, self._member_weights(growth, task, generation, span, models)))
+            kept.append((task, text))
         new = make_points(
-            [text for _, text, _ in kept],
+            [text for _, text in kept],
             growth.document_id,
             level,
             layer="clusters",
@@ -219,31 +204,16 @@ class ClustersLayer:
         )
         growth.points += new
         growth.edges += [
-            Summarizes(point.id, member.id, float(weight))
-            for point, (task, _, weights) in zip(new, kept, strict=True)
-            for member, weight in zip(task.members, weights, strict=True)
+            Summarizes(point.id, member.id, 1 / len(task.members))
+            for point, (task, _) in zip(new, kept, strict=True)
+            for member in task.members
         ]
-        summed_up = {member.id for task, _, _ in kept for member in task.members}
+        summed_up = {member.id for task, _ in kept for member in task.members}
         above = [node for node in growth.nodes if node.id not in summed_up]
         if new and above:
             growth.notes["node in no summary"] += len(above)
         growth.finished = not new or not self._few_nodes < len(new) + len(above) < len(growth.nodes)
         growth.nodes = [*new, *above]
-
-    def _member_weights(
-        self, growth: _Growth, task: _Task, generation: Generation, span: tuple[int, int], models: Models
-    ) -> np.ndarray:
-        """Return (members,) weights that sum to 1. Members of equal text share the attention to that text."""
-        alike = np.array(task.alike)
-        if self._weights == "equal":
-            of_inputs = alike / alike.sum()
-        elif generation.attention is not None:
-            of_inputs = edge_weights(generation, *span)
-        else:
-            growth.notes[SIMILARITY] += 1
-            text = generation.text[slice(*span)]
-            (of_inputs,) = similarity_weights([text], task.prompt.inputs, models.embedder)
-        return np.repeat(of_inputs / alike, alike)
 
 
 def _cut_consecutive(level: _Level, members: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:

@@ -1,4 +1,4 @@
-"""The cluster tree: its levels, its weights, and what becomes of clusters that cannot be summed up."""
+"""The cluster tree: its levels, its edges, and what becomes of clusters that cannot be summed up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 from tables import table
 
 from memgraph_rag.contracts import SplitDocument
-from memgraph_rag.layers.points import SIMILARITY
 from memgraph_rag.layers.prose import as_paragraph, check_prose, goes_in_circles
 from memgraph_rag.systems.raptor import clusters
 from memgraph_rag.systems.raptor.clusters import ClustersLayer
@@ -100,27 +99,6 @@ def test_few_nodes_are_one_cluster_where_a_tree_is_asked_for_all_the_same() -> N
 
 
 @pytest.mark.usefixtures("in_threes")
-def test_weights_are_the_attention_paid_or_equal() -> None:
-    below = segments(["The fox ran. ", "Rain fell. ", "The fox slept in the barn. "])
-    model = FakeLanguageModel(replies=["The fox ran, the fox slept."] * 2)
-    (by_attention,) = build(ClustersLayer(few_nodes=1), model, below)
-    (equal,) = build(ClustersLayer(few_nodes=1, weights="equal"), model, below)
-    fox, rain, barn = (by_attention.summarizes[place].weight for place in range(3))
-    assert fox > rain
-    assert barn > rain
-    assert [edge.weight for edge in equal.summarizes] == pytest.approx([1 / 3] * 3)
-
-
-@pytest.mark.usefixtures("in_threes")
-def test_weights_are_by_similarity_without_attention() -> None:
-    model = FakeLanguageModel(attends=False)
-    below = distinct(3)
-    (rows,) = build(ClustersLayer(few_nodes=1), model, below)
-    assert_sound(rows, below)
-    assert rows.notes[SIMILARITY] == 1
-
-
-@pytest.mark.usefixtures("in_threes")
 def test_cluster_without_a_summary_is_counted_and_its_nodes_go_up() -> None:
     below = distinct(6)
     model = FakeLanguageModel(replies=["...", "The fox ran.", "All of it."])
@@ -166,7 +144,7 @@ def test_a_node_in_no_cluster_is_seen_by_the_level_above(monkeypatch) -> None:
     assert set(by_source(rows)[top.id]) == {low.id, below[3].id}
 
 
-def test_nodes_of_the_same_text_are_read_once_and_share_a_weight() -> None:
+def test_nodes_of_the_same_text_are_read_once() -> None:
     below = segments(["It rained. "] * 3000)
     (rows,) = build(ClustersLayer(), FakeLanguageModel(), below)
     assert_sound(rows, below)
