@@ -39,7 +39,7 @@ from memgraph_rag.systems.graphrag.element_summaries import ELEMENT_SUMMARIES
 from memgraph_rag.systems.graphrag.element_table import gather
 from memgraph_rag.systems.graphrag.elements import ELEMENTS
 from memgraph_rag.systems.graphrag.entity_graph import MOST_NAMED, EntityGraph
-from memgraph_rag.systems.graphrag.hierarchical_leiden import SEED, require_leiden
+from memgraph_rag.systems.graphrag.hierarchical_leiden import require_leiden
 from memgraph_rag.types import (
     Overview,
     OverviewRows,
@@ -104,7 +104,6 @@ class CommunitiesLayer:
         most_findings: most findings of a report. Released: 5 to 10.
         with_model: whether the model, if there is one, writes the reports. Otherwise they consist of sentences.
         use_lcc: whether only the largest connected component has communities. Released: True; paper: False.
-        seed: seed of Leiden.
 
     Raises:
         SettingsError: graspologic-native is not installed.
@@ -124,7 +123,6 @@ class CommunitiesLayer:
         most_findings: int = 5,
         with_model: bool = True,
         use_lcc: bool = False,
-        seed: int = SEED,
     ) -> None:
         require_leiden()
         self._most_members = most_members
@@ -133,7 +131,6 @@ class CommunitiesLayer:
         self._most_findings = most_findings
         self._use_lcc = use_lcc
         self._with_model = with_model
-        self._seed = seed
 
     def build(self, graph: MemoryGraph, *, models: Models, progress: Progress | None = None) -> Iterator[OverviewRows]:
         """Yield the missing overviews, lower levels first, and remove outdated ones; see ``MemoryLayer.build``.
@@ -160,7 +157,7 @@ class CommunitiesLayer:
         entity_ids = sorted({entity_id for segment in segments for entity_id in segment.entities})
         entities = [entity for part in _parts(entity_ids) for entity in graph.entities(part)]
         of_entities = self._component(EntityGraph.from_names(entities, segments))
-        tree = grow_tree(of_entities, segments, most_members=self._most_members, seed=self._seed)
+        tree = grow_tree(of_entities, segments, most_members=self._most_members)
         texts = {segment.id: sha256(segment.text.encode("utf-8", "surrogatepass")).hexdigest() for segment in segments}
         documents = {segment.id: (segment.document_id,) for segment in segments}
         language = find_language(models) if self._with_model else None
@@ -170,7 +167,7 @@ class CommunitiesLayer:
         keys = {record.id: record.key for record in graph.documents()}
         elements = SummarizedElements.make(gather(graph.layer_annotations(ELEMENTS), keys), summaries)
         of_entities = self._component(elements.graph)
-        tree = grow_tree(of_entities, relations=elements.relations, most_members=self._most_members, seed=self._seed)
+        tree = grow_tree(of_entities, relations=elements.relations, most_members=self._most_members)
         documents = {key: overview.documents for key, overview in elements.overviews.items()}
         language = find_language(models) if self._with_model else None
         return _add_keys(_Work(of_entities, tree, graph.namespace, {}, documents, models, language, elements))

@@ -39,7 +39,6 @@ def grow_tree(
     relations: Iterable[Relation] = (),
     *,
     most_members: int,
-    seed: int,
 ) -> CommunityTree:
     """Return the tree of communities of all entities that have an edge.
 
@@ -50,9 +49,8 @@ def grow_tree(
         segments: all segments of the memory, without echoes, if entities are names in segments.
         relations: all relations of the memory, if entities are extracted.
         most_members: a community of more members is divided, if Leiden finds a division.
-        seed: seed of Leiden.
     """
-    communities = _append_top(hierarchy(graph.edges, most_members=most_members, seed=seed))
+    communities = _append_top(hierarchy(graph.edges, most_members=most_members))
     lowest = _find_lowest(communities)
     return CommunityTree(
         communities,

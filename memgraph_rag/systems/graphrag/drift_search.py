@@ -32,6 +32,7 @@ from memgraph_rag.types import Step, StopReason, as_line
 __all__ = ["GraphragDrift"]
 
 _COMPARED_TOKENS = 16_000  # tokens of the reports that are compared with the hypothetical answer
+_SEGMENTS = 2  # to read for each question, in a memory without elements
 _REPLY_TOKENS = 96
 _HYPOTHETICAL_TOKENS = 160
 _TEXT_SHARE, _REPORT_SHARE = 0.9, 0.1  # of a follow-up's tokens, as released
@@ -52,10 +53,7 @@ class GraphragDrift:
         reports: number of reports to read first. Released: 20.
         rounds: most rounds of follow-up questions.
         follow_ups: most questions of one round. Released: 20.
-        segments: segments to read for each question, in a memory without elements.
         local_tokens: most tokens to read for each question, in a memory with elements. Released: 12,000.
-        hyde: whether reports are searched for by a hypothetical answer, one request more, in place of the question.
-        seed: seed of the report whose form the answer has, and of the choice among too many follow-up questions.
         yes_threshold: the model's Yes counts above this probability, and ends the reading. The default is the
             calibration's, or 0.5. Released: 1, which never ends it.
     """
@@ -70,19 +68,13 @@ class GraphragDrift:
         reports: int = 5,
         rounds: int = 3,
         follow_ups: int = 3,
-        segments: int = 2,
         local_tokens: int = 1024,
-        hyde: bool = True,
-        seed: int = 0,
         yes_threshold: float | None = None,
     ) -> None:
         self._reports = reports
         self._rounds = rounds
         self._follow_ups = follow_ups
-        self._segments = segments
         self._budget = LocalBudget(local_tokens, _TEXT_SHARE, _REPORT_SHARE)
-        self._hyde = hyde
-        self._seed = seed
         self._yes_threshold = yes_threshold
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
@@ -95,9 +87,9 @@ class GraphragDrift:
             yield from read_by_search(question, context, tree.note)
             return
         judge = Reflection(context.session, yes_threshold=self._yes_threshold)
-        search = _FollowUps(tree, context, self._segments, self._budget)
+        search = _FollowUps(tree, context, self._budget)
         asked, pending = {as_line(question).casefold()}, list[str]()
-        chance = random.Random(self._seed)  # noqa: S311 - not for secrets
+        chance = random.Random(0)  # noqa: S311 - not for secrets
         primer = self._prime(question, tree, context, chance)
         search.seen |= {item.node.id for item in primer}
         steps = read_chosen(primer, context, reason=tree.note, ended=None)
@@ -136,7 +128,7 @@ class GraphragDrift:
 
     def _write_hypothetical(self, tree: ReportTree, context: ReadingContext, chance: random.Random) -> str:
         """Return the model's hypothetical answer in the form of some report; empty if it cannot be asked."""
-        if not self._hyde or not may_ask(context.limits, context.session):
+        if not may_ask(context.limits, context.session):
             return ""
         template = chance.choice(sorted(tree.reports, key=lambda report: report.key))
         request = _HYPOTHETICAL.format(template=f"{template.title}: {as_line(template.text)}")
@@ -166,11 +158,10 @@ class _FollowUps:
         seen: ids of the nodes that were read.
     """
 
-    def __init__(self, tree: ReportTree, context: ReadingContext, segments: int, budget: LocalBudget) -> None:
+    def __init__(self, tree: ReportTree, context: ReadingContext, budget: LocalBudget) -> None:
         self._tree = tree
         self._context = context
         self._elements = ElementContext(context)
-        self._segments = segments
         self._budget = budget
         self.seen: set[str] = set()
 
@@ -182,8 +173,8 @@ class _FollowUps:
             found = choose_nodes(question, self._tree, self._elements, context, budget)
             new = [replace(item, via=question) for item in found if item.node.id not in self.seen]
         else:
-            hits = context.search.find(question, k=self._segments + len(self.seen), documents=context.documents)
-            unread = [hit for hit in hits if hit.segment.id not in self.seen][: self._segments]
+            hits = context.search.find(question, k=_SEGMENTS + len(self.seen), documents=context.documents)
+            unread = [hit for hit in hits if hit.segment.id not in self.seen][:_SEGMENTS]
             new = [Chosen(hit.segment, hit.score, "entry", via=question) for hit in unread]
         self.seen |= {item.node.id for item in new}
         yield from read_chosen(new, context, ended=None)

@@ -74,7 +74,6 @@ class ElementSummariesLayer:
         source_tokens: most tokens of the descriptions in one request; of more descriptions, the summary of the first
             ones takes part in the next request.
         most_words: most words of a summary. Released: 500.
-        with_model: whether the model, if there is one, writes the summaries. Otherwise descriptions are joined.
     """
 
     name = ELEMENT_SUMMARIES
@@ -82,16 +81,15 @@ class ElementSummariesLayer:
     needs_language = False  # it uses one
     requires: Sequence[str] = (ELEMENTS,)
 
-    def __init__(self, *, source_tokens: int = 4000, most_words: int = 100, with_model: bool = True) -> None:
+    def __init__(self, *, source_tokens: int = 4000, most_words: int = 100) -> None:
         self._source_tokens = source_tokens
         self._most_words = most_words
-        self._with_model = with_model
 
     def build(self, graph: MemoryGraph, *, models: Models, progress: Progress | None = None) -> Iterator[OverviewRows]:
         """Yield the missing summaries as overviews, and remove outdated ones; see ``MemoryLayer.build``."""
         records = graph.documents()
         table = gather(graph.layer_annotations(ELEMENTS), {record.id: record.key for record in records})
-        language = find_language(models) if self._with_model else None
+        language = find_language(models)
         hashes = {record.id: record.sha256 for record in records}
         elements = {_key(element, hashes, language): element for element in table.all()}
         known = {overview.key: overview for overview in graph.overviews(self.name)}

@@ -36,6 +36,7 @@ from memgraph_rag.types import Overview, Step, StopReason, as_line
 
 __all__ = ["GraphragGlobal"]
 
+_SEED = 86  # of the order in which reports are rated, as released
 _REPLY_TOKENS = 64
 _POINTS_TOKENS = 512  # released: 1,000 words
 _RATING_TOKENS = 8
@@ -88,7 +89,6 @@ class GraphragGlobal:
         points: "picked" has the model name findings, "written" has it write key points. Paper: "written".
         dynamic: whether reports are chosen from the highest level down by the model's rating, in place of a level.
         most_judged: most reports that are rated one by one, with ``dynamic``. Released: no limit.
-        seed: seed of the order in which reports are rated.
     """
 
     name = "graphrag_global"
@@ -105,7 +105,6 @@ class GraphragGlobal:
         points: Literal["picked", "written"] = "picked",
         dynamic: bool = False,
         most_judged: int = 32,
-        seed: int = 86,
     ) -> None:
         if points not in ("picked", "written"):
             raise SettingsError(
@@ -118,7 +117,6 @@ class GraphragGlobal:
         self._rate, self._reduce = {"picked": (_pick, _choose_reports), "written": (_write, _choose_points)}[points]
         self._dynamic = dynamic
         self._most_judged = most_judged
-        self._seed = seed
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield one step for each report with points that are read; see ``Strategy.read``.
@@ -185,7 +183,7 @@ class GraphragGlobal:
                 break
             kept.append(report)
             tokens += report.tokens
-        random.Random(self._seed).shuffle(kept)  # noqa: S311 - the released code's order
+        random.Random(_SEED).shuffle(kept)  # noqa: S311 - the released code's order
         batches: list[list[Overview]] = []
         left = 0
         for report in kept:

@@ -2,7 +2,7 @@
 
 It knows no entity and no text; ``graspologic-native`` does the mathematics, as in the released GraphRAG. Invariants: a
 node is in at most one community of each level; the children of a community, if it has some, hold each of its members
-once; the same edges in the same order, and the same seed, give the same hierarchy.
+once; the same edges in the same order give the same hierarchy.
 
 Source: GraphRAG (arXiv 2404.16130), section 3.1.4; Leiden: Traag et al. (arXiv 1810.08473).
 """
@@ -73,7 +73,7 @@ def require_leiden() -> None:
         )
 
 
-def hierarchy(edges: Edges, *, most_members: int = 10, seed: int = SEED) -> list[Community]:
+def hierarchy(edges: Edges, *, most_members: int = 10) -> list[Community]:
     """Return the communities of all components, children before parents.
 
     A community of more than ``most_members`` is divided again until Leiden finds no division. A star or a clique is
@@ -82,7 +82,6 @@ def hierarchy(edges: Edges, *, most_members: int = 10, seed: int = SEED) -> list
     Args:
         edges: the weighted edges of the graph.
         most_members: a community of at most this many nodes is not divided.
-        seed: seed of Leiden.
 
     Cost: with graspologic-native 1.3, 4 s for 84,000 nodes and 672,000 edges on one core.
     """
@@ -92,7 +91,7 @@ def hierarchy(edges: Edges, *, most_members: int = 10, seed: int = SEED) -> list
     ]
     communities: list[Community] = []
     uppermost: dict[int, int] = {}
-    for nodes in _bottom_up(_leiden()(named, max_cluster_size=most_members, seed=seed)) if named else ():
+    for nodes in _bottom_up(_leiden()(named, max_cluster_size=most_members, seed=SEED)) if named else ():
         _add(communities, uppermost, nodes)
     return communities
 

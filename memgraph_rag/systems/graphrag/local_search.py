@@ -27,6 +27,7 @@ __all__ = ["GraphragLocal", "LocalBudget", "choose_nodes"]
 
 _HITS = 20  # segments whose entities are taken
 _CANDIDATES = 64  # of each kind
+_RELATIONS = 10  # to other entities, for each entity that takes part
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +39,12 @@ class LocalBudget:
         text_share, report_share: shares of segments and reports. Elements, or segments that state relations, get the
             rest.
         entities: most entities that take part.
-        relations: most relations to other entities, for each entity.
     """
 
     tokens: int
     text_share: float = 0.5
     report_share: float = 0.15
     entities: int = 20
-    relations: int = 10
 
 
 class GraphragLocal:
@@ -53,26 +52,15 @@ class GraphragLocal:
 
     Args:
         most_tokens: most tokens to read in all. Released: 12,000.
-        text_share, report_share: the shares of segments and of reports. Descriptions of entities and relations, and
-            claims, get the rest; in a memory without elements, segments that state relations.
         entities: most entities that take part. Released: 20, which are 10 with its oversampling.
-        relations: most relations to other entities, for each entity that takes part.
     """
 
     name = "graphrag_local"
     requires = ("communities",)
     follows_paper = True
 
-    def __init__(
-        self,
-        *,
-        most_tokens: int = 2048,
-        text_share: float = 0.5,
-        report_share: float = 0.15,
-        entities: int = 20,
-        relations: int = 10,
-    ) -> None:
-        self._budget = LocalBudget(most_tokens, text_share, report_share, entities, relations)
+    def __init__(self, *, most_tokens: int = 2048, entities: int = 20) -> None:
+        self._budget = LocalBudget(most_tokens, entities=entities)
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield one step for each report, element and segment about the entities of the question.
@@ -126,7 +114,7 @@ def _choose_elements(
     room -= sum(map(cost, described))
     related: list[Overview] = []
     for number in range(1, len(entities) + 1):
-        relations = elements.list_element_relations(entities[:number], most=budget.relations * number)
+        relations = elements.list_element_relations(entities[:number], most=_RELATIONS * number)
         more = [*relations, *elements.list_claims(entities[:number])]
         if sum(map(cost, more)) > room:
             break

@@ -121,7 +121,13 @@ def test_reports_stand_for_elements_that_do_not_fit(memory: Memory, model: Canne
     assert all("→" in " ".join(lines) for lines in lower)
     assert len(highest) < sum(map(len, lower))
     assert any("CLEO VANE → BEN ROSS" in line for line in highest)
-    deepen(memory, [CommunitiesLayer(source_tokens=40, seed=1)])
+
+
+def test_first_relation_is_told_whatever_the_room(memory: Memory, model: Canned) -> None:
+    deepen(memory, ["elements", "element_summaries", CommunitiesLayer(source_tokens=1)])
+
+    *lower, _ = (prompt.inputs for prompt in model.prompts if "Write a report" in prompt.task)
+    assert [sum("→" in line for line in lines) for lines in lower] == [1, 1]
 
 
 def test_communities_rest_on_summaries_and_documents(memory: Memory) -> None:
@@ -254,15 +260,15 @@ def test_local_search_reads_reports_elements_and_segments(memory: Memory) -> Non
     assert any(citation.document_key == "c" for citation in answer.citations)
 
 
-@pytest.mark.parametrize(("share", "least"), [(0.0, 0), (0.5, 1)])
-def test_local_search_keeps_its_shares(memory: Memory, share: float, least: int) -> None:
+def test_local_search_keeps_its_shares(memory: Memory) -> None:
     deepen(memory)
-    strategy = GraphragLocal(most_tokens=200, text_share=share, report_share=0.0)
+    strategy = GraphragLocal(most_tokens=200)
     nodes = [step.node for step in memory.ask("Who prints for the Harbour Press?", strategy=strategy).trace]
 
-    assert not any(getattr(node, "layer", "") == "communities" for node in nodes)
-    assert least <= sum(node.tokens for node in nodes if isinstance(node, Segment)) <= 200 * share
-    assert sum(node.tokens for node in nodes if isinstance(node, Overview)) <= 200 * (1 - share)
+    overviews = [node for node in nodes if isinstance(node, Overview)]
+    assert 0 < sum(node.tokens for node in nodes if isinstance(node, Segment)) <= 100
+    assert sum(node.tokens for node in overviews if node.layer == "communities") <= 30
+    assert sum(node.tokens for node in overviews if node.layer != "communities") <= 70
 
 
 def test_drift_answers_follow_ups_by_local_search(tmp_path: Path) -> None:

@@ -154,11 +154,10 @@ def test_drift_follows_the_models_questions(open_memory: Callable[..., Memory]) 
         assert all("Jan" in step.node.text for step in later)
 
 
-@pytest.mark.parametrize("hyde", [True, False])
-def test_drift_searches_reports_by_a_hypothetical_answer(open_memory: Callable[..., Memory], hyde: bool) -> None:
+def test_drift_searches_reports_by_a_hypothetical_answer(open_memory: Callable[..., Memory]) -> None:
     with open_memory(yes=[0.9], said=["Jan, Kim, Lou: Jan met Kim in Narvik on day 3."]) as memory:
-        answer = memory.ask("Who is related to Fritz?", strategy=GraphragDrift(reports=1, hyde=hyde))
-        assert ("Jan" in reports(answer)[0].text) == hyde
+        answer = memory.ask("Who is related to Fritz?", strategy=GraphragDrift(reports=1))
+        assert "Jan" in reports(answer)[0].text
 
 
 def test_level_of_reports_can_be_chosen(open_memory: Callable[..., Memory]) -> None:
