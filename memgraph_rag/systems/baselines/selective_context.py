@@ -2,10 +2,10 @@
 
 It knows graph, search and session by their contracts. The question plays no part. Invariants: those of ``compression``.
 
-As in the paper: each sentence is scored alone; the self-information of a unit (a token, a phrase, a sentence) is the
-mean over its tokens, as in the released code; the least informative units are left out. A phrase is a noun phrase by
-spaCy, or a word outside of one. Differences from the paper: the share to keep follows from a number of tokens; a token
-of two units counts in the first; the model that answers is also the model that compresses.
+As in the paper: each sentence is scored alone; the self-information of a phrase is the mean over its tokens, as in the
+released code; the least informative phrases are left out. A phrase is a noun phrase by spaCy, or a word outside of one.
+Differences from the paper: the share to keep follows from a number of tokens; a token of two phrases counts in the
+first; the model that answers is also the model that compresses; tokens and sentences as units are left out.
 
 Source: Li et al., "Compressing Context to Enhance Inference Efficiency of Large Language Models" (2310.06201).
 """
@@ -13,15 +13,14 @@ Source: Li et al., "Compressing Context to Enhance Inference Efficiency of Large
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cache
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.contracts import ReadingContext
-from memgraph_rag.display import show
 from memgraph_rag.errors import StrategyError
 from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.models.recognizers.spacy_model import PACKAGES
@@ -40,58 +39,46 @@ Spans = Sequence[tuple[int, int]]
 
 
 class SelectiveContext:
-    """A strategy that reads documents without their least informative units.
+    """A strategy that reads documents without their least informative phrases.
 
     Args:
         target_tokens: number of tokens to read in all.
-        unit: what is left out or kept as a whole; phrases need a spaCy model.
     """
 
     name = "selective_context"
     follows_paper = True
 
-    def __init__(self, *, target_tokens: int = 1024, unit: Literal["phrase", "sentence", "token"] = "phrase") -> None:
-        if unit not in ("phrase", "sentence", "token"):
-            raise StrategyError(
-                f"Expected a unit out of phrase, sentence, token, got {show(unit)}.", strategy=self.name
-            )
+    def __init__(self, *, target_tokens: int = 1024) -> None:
         self._target = target_tokens
-        self._unit = unit
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step for each segment of which a unit is kept, in the order of the documents.
+        """Yield one step for each segment of which a phrase is kept, in the order of the documents.
 
-        Without given documents, at most eight take part. The score is the highest self-information of a kept unit. See
-        ``Strategy.read``.
+        Without given documents, at most eight take part. The score is the highest self-information of a kept phrase.
+        See ``Strategy.read``.
 
         Raises:
             StrategyError: the model's weights are not in this process, or there is no spaCy model for phrases.
         """
         losses, target = TokenLosses(context.session, self.name), limit_target(self._target, context)
         segments = segments_to_compress(question, context)
-        units = [_units(segment.text, losses, self._split) for segment in segments]
-        yield from read_compressed(_keep_informative(segments, units, target), context)
-
-    @cached_property
-    def _split(self) -> Callable[[str], Spans] | None:
-        """The function that splits a sentence into units; None for tokens."""
-        if self._unit == "token":
-            return None
-        return _keep_whole if self._unit == "sentence" else _phrase_splitter(self.name)
+        split = _phrase_splitter(self.name)
+        phrases = [_measure_phrases(segment.text, losses, split) for segment in segments]
+        yield from read_compressed(_keep_informative(segments, phrases, target), context)
 
 
-def _units(
-    text: str, losses: TokenLosses, split: Callable[[str], Spans] | None
+def _measure_phrases(
+    text: str, losses: TokenLosses, split: Callable[[str], Spans]
 ) -> tuple[NDArray[np.int64], Vector, NDArray[np.int64]]:
-    """Return (U, 2) the characters of each unit of a text, (U,) its self-information and (U,) its number of tokens."""
+    """Return (U, 2) the characters of each phrase, (U,) its self-information and (U,) its number of tokens."""
     spans: list[tuple[int, int]] = []
     values: list[float] = []
     counts: list[int] = []
     for first, last in sentences(text):
         offsets, of_tokens = losses.measure(text[first:last], after="\n")  # as after a mark of the beginning
-        units = offsets.tolist() if split is None else split(text[first:last])
-        owners = np.searchsorted([end for _, end in units], offsets[:, 0], side="right")
-        for place, (start, end) in enumerate(units):
+        phrases = split(text[first:last])
+        owners = np.searchsorted([end for _, end in phrases], offsets[:, 0], side="right")
+        for place, (start, end) in enumerate(phrases):
             own = of_tokens[owners == place]
             if len(own):
                 spans.append((first + start, first + end))
@@ -102,28 +89,25 @@ def _units(
 
 def _keep_informative(
     segments: Sequence[Segment],
-    units: Sequence[tuple[NDArray[np.int64], Vector, NDArray[np.int64]]],
+    phrases: Sequence[tuple[NDArray[np.int64], Vector, NDArray[np.int64]]],
     target: int,
 ) -> Iterator[tuple[float, Segment, str]]:
-    """Yield score, segment and text of the most informative units of all, up to the first that exceeds the target."""
+    """Yield score, segment and text of the most informative phrases of all, up to the first that exceeds the target."""
     if not segments:
         return
-    values = np.concatenate([of_text for _, of_text, _ in units])
-    counts = np.concatenate([of_text for _, _, of_text in units])
+    values = np.concatenate([of_text for _, of_text, _ in phrases])
+    counts = np.concatenate([of_text for _, _, of_text in phrases])
     order = np.lexsort((np.arange(len(values)), -values))
     is_kept = np.zeros(len(values), bool)
     is_kept[order[np.cumsum(counts[order]) <= target]] = True
     start = 0
-    for segment, (spans, of_text, _) in zip(segments, units, strict=True):
+    for segment, (spans, of_text, _) in zip(segments, phrases, strict=True):
         own = is_kept[start : start + len(spans)]
         start += len(spans)
         yield float(of_text[own].max(initial=0.0)), segment, join_spans(segment.text, spans[own])
 
 
-def _keep_whole(sentence: str) -> Spans:
-    return [(0, len(sentence))]
-
-
+@cache
 def _phrase_splitter(strategy: str) -> Callable[[str], Spans]:
     """Return a function that splits a sentence into noun phrases and the words between them.
 
@@ -133,8 +117,7 @@ def _phrase_splitter(strategy: str) -> Callable[[str], Spans]:
     package = next((name for name in PACKAGES if find_spec(name)), None) if find_spec("spacy") else None
     if package is None:
         raise StrategyError(
-            f"Expected a spaCy model for phrases, such as {PACKAGES[0]}, got none. Install one, or give "
-            'unit="sentence".',
+            f"Expected a spaCy model for phrases, such as {PACKAGES[0]}, got none. Install one.",
             strategy=strategy,
         )
     import spacy

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import all_strategies  # noqa: F401 - with it the fakes have losses of tokens
 import numpy as np
@@ -15,7 +14,6 @@ from hypothesis import strategies as st
 from tables import table
 
 from memgraph_rag.contracts import ReadingContext, Strategy
-from memgraph_rag.errors import StrategyError
 from memgraph_rag.systems.baselines.compression import compress_in_order, divide_tokens
 from memgraph_rag.systems.baselines.llmlingua import LLMLingua
 from memgraph_rag.systems.baselines.llmlingua2 import LLMLingua2
@@ -115,22 +113,9 @@ def test_llmlingua_keeps_the_context_least_expected_and_of_it_the_tokens() -> No
     assert walk(LLMLingua(), [again, RAIN], Limits(tokens=5))[0][0].node.id == "rain"
 
 
-@table(
-    ("unit", "kept"),
-    [
-        ("sentence", "Tom found the red fox."),
-        ("phrase", "It rained . Tom found"),
-        ("token", "It rained . Tom found the"),
-    ],
-)
-def test_selective_context_keeps_units_of_most_information(unit: Any, kept: str) -> None:
+def test_selective_context_keeps_phrases_of_most_information() -> None:
     text = "It rained it rained it rained. Tom found the red fox."
-    assert walk(SelectiveContext(unit=unit, target_tokens=6), [segment("a", text=text, tokens=13)])[1] == [kept]
-
-
-def test_unknown_unit_is_refused() -> None:
-    with pytest.raises(StrategyError, match="Expected a unit out of phrase, sentence, token, got 'word'"):
-        SelectiveContext(unit="word")  # type: ignore[arg-type]
+    assert walk(SelectiveContext(target_tokens=6), [segment("a", text=text, tokens=13)])[1] == ["It rained . Tom found"]
 
 
 def test_llmlingua2_keeps_the_same_share_of_each_segment() -> None:
