@@ -12,10 +12,9 @@ from memgraph_rag.contracts import SearchContext
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.models.reranker import CrossEncoderReranker, Reranker
-from memgraph_rag.systems.sprag.parameters import RunParameters
+from memgraph_rag.systems.sprag.parameters import RunParameters, check_parameters
 from memgraph_rag.systems.sprag.ranking import Candidates, Ranker
 from memgraph_rag.systems.sprag.run_search import build_meta_document, join_runs
-from memgraph_rag.systems.sprag.runs import check_parameters
 from memgraph_rag.types import Evidence
 
 __all__ = ["Runs"]

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, ClassVar, Literal, cast, get_args
 
-__all__ = ["RUN_PRESETS", "RunParameters", "RunPreset"]
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from memgraph_rag.display import show
+from memgraph_rag.errors import SettingsError
+
+__all__ = ["RUN_PRESETS", "RunParameters", "RunPreset", "check_parameters"]
+
+Count = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+Positive = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +40,17 @@ class RunParameters:
     Source: dsRAG 0.5.6, ``dsrag/rse.py`` (``RSE_PARAMS_PRESETS``, ``get_chunk_value``).
     """
 
-    max_length: int = 15
-    overall_max_length: int = 30
-    minimum_value: float = 0.5
-    penalty: float = 0.18
-    decay: float = 30.0
-    documents: int = 10
-    candidates: int = 200
-    standard_length: int | None = 700
-    overall_max_length_extension: int = 5
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
+    max_length: Count = 15
+    overall_max_length: Count = 30
+    minimum_value: Annotated[float, Field(strict=True, allow_inf_nan=False)] = 0.5
+    penalty: Positive = 0.18
+    decay: Positive = 30.0
+    documents: Count = 10
+    candidates: Count = 200
+    standard_length: Count | None = 700
+    overall_max_length_extension: Annotated[int, Field(strict=True, ge=0, le=1_000_000)] = 5
 
 
 RunPreset = Literal["balanced", "precision", "find_all"]
@@ -59,3 +69,26 @@ RUN_PRESETS: Mapping[RunPreset, RunParameters] = {
     ),
 }
 """As released."""
+
+
+def check_parameters(runs: RunParameters | Mapping[str, Any] | str) -> RunParameters:
+    """Return the parameters of a preset, or check the given parameters and return them.
+
+    Args:
+        runs: the name of a preset, parameters, or some parameters by name: the others are those of "balanced".
+
+    Raises:
+        SettingsError: there is no such preset or parameter, or a parameter is out of range.
+    """
+    if isinstance(runs, str) and runs in RUN_PRESETS:
+        return RUN_PRESETS[cast("RunPreset", runs)]
+    try:
+        return TypeAdapter(RunParameters).validate_python(asdict(runs) if isinstance(runs, RunParameters) else runs)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]) if first["loc"] else "a preset"
+        raise SettingsError(
+            f"Expected {name} of runs that can be used, got {show(first['input'])}: {first['msg']}. Leave it out, or "
+            f"name a preset, out of {', '.join(get_args(RunPreset))}.",
+            setting=name,
+        ) from error

@@ -10,22 +10,17 @@ max_length times the number of segments of value 0 or more.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
-from typing import Any, NamedTuple, cast, get_args
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memgraph_rag.display import show
-from memgraph_rag.errors import SettingsError
-from memgraph_rag.systems.sprag.parameters import RUN_PRESETS, RunParameters, RunPreset
+from memgraph_rag.systems.sprag.parameters import RunParameters
 
-__all__ = ["Run", "check_parameters", "choose_best_runs", "segment_values"]
+__all__ = ["Run", "choose_best_runs", "segment_values"]
 
 _DIGITS = 9  # of sums that are compared: prefix sums differ from plain ones in the last digits
-_LARGEST = 1_000_000  # of whole numbers, as for k
 
 
 class Run(NamedTuple):
@@ -112,56 +107,3 @@ def _list_possible(
             break
         first, last = np.concatenate([first, opening[fits]]), np.concatenate([last, closing[fits]])
     return first, last + 1
-
-
-# ── parameters ───────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def check_parameters(runs: RunParameters | Mapping[str, Any] | str) -> RunParameters:
-    """Return the parameters of a preset, or check the given parameters and return them.
-
-    Args:
-        runs: the name of a preset, parameters, or some parameters by name: the others are those of "balanced".
-
-    Raises:
-        SettingsError: there is no such preset or parameter, or a parameter is out of range.
-    """
-    if isinstance(runs, str) and runs in RUN_PRESETS:
-        return RUN_PRESETS[cast("RunPreset", runs)]
-    if isinstance(runs, Mapping) and runs.keys() <= {field.name for field in fields(RunParameters)}:
-        runs = RunParameters(**runs)
-    if not isinstance(runs, RunParameters):
-        raise SettingsError(
-            f"Expected runs as one of {', '.join(get_args(RunPreset))}, or RunParameters, got {show(runs)}. Name a "
-            "preset, or parameters by their names.",
-            runs=runs,
-        )
-    for name in ("max_length", "overall_max_length", "documents", "candidates"):
-        _check_count(name, getattr(runs, name))
-    if runs.standard_length is not None:
-        _check_count("standard_length", runs.standard_length)
-    _check_count("overall_max_length_extension", runs.overall_max_length_extension, least=0)
-    _check_number("minimum_value", runs.minimum_value, above=None)
-    _check_number("penalty", runs.penalty, above=0.0)
-    _check_number("decay", runs.decay, above=0.0)
-    return runs
-
-
-def _check_count(name: str, value: object, *, least: int = 1) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _LARGEST:
-        raise SettingsError(
-            f"Expected {name} of runs as a whole number from {least} to {_LARGEST:,}, got {show(value)}. Leave it out, "
-            'or name a preset, such as "balanced".',
-            setting=name,
-        )
-
-
-def _check_number(name: str, value: object, *, above: float | None) -> None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
-    if not is_number or (above is not None and cast("float", value) <= above):
-        wanted = "a finite number" if above is None else f"a finite number above {above:g}"
-        raise SettingsError(
-            f"Expected {name} of runs as {wanted}, got {show(value)}. Leave it out, or name a preset, such as "
-            '"balanced".',
-            setting=name,
-        )

@@ -13,8 +13,8 @@ from released_runs import released_runs, released_values
 from tables import table
 
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.systems.sprag.parameters import RUN_PRESETS, RunParameters
-from memgraph_rag.systems.sprag.runs import Run, check_parameters, choose_best_runs, segment_values
+from memgraph_rag.systems.sprag.parameters import RUN_PRESETS, RunParameters, check_parameters
+from memgraph_rag.systems.sprag.runs import Run, choose_best_runs, segment_values
 
 SIXTEENTHS = st.integers(-16, 16).map(lambda number: number / 16)
 """Sums of these are exact, so that equal runs are equal to the last digit."""
@@ -90,7 +90,7 @@ def test_presets_are_found_by_name() -> None:
     assert check_parameters("precision").minimum_value == 0.7
     assert check_parameters("find_all").overall_max_length == 200
     own = RunParameters(penalty=0.05, minimum_value=-3)
-    assert check_parameters(own) is own
+    assert check_parameters(own) == own
     assert check_parameters({"penalty": 0.05, "minimum_value": -3}) == own
 
 
@@ -115,6 +115,6 @@ def test_an_unknown_preset_is_refused_with_the_known_ones(runs: Any) -> None:
     ],
 )
 def test_a_parameter_that_cannot_work_is_refused(name: str, value: object) -> None:
-    with pytest.raises(SettingsError, match=f"Expected {name} of runs as") as raised:
+    with pytest.raises(SettingsError, match=f"Expected {name} of runs that can be used") as raised:
         check_parameters(replace(RunParameters(), **{name: value}))  # pyright: ignore[reportArgumentType]
     assert raised.value.setting == name
