@@ -25,7 +25,7 @@ class Raptor:
 
     Args:
         budget_tokens: reading ends before the first node that would exceed the budget, as in the released code. The
-            first node is always read. The paper has 2,000; with None only the limits of ``ask`` count.
+            first node is always read. The paper has 2,000.
         most_nodes: most nodes to read. The paper's budget holds about the 20 best; None for no limit.
     """
 
@@ -33,7 +33,7 @@ class Raptor:
     requires = ("clusters",)
     follows_paper = True
 
-    def __init__(self, *, budget_tokens: int | None = 2000, most_nodes: int | None = 20) -> None:
+    def __init__(self, *, budget_tokens: int = 2000, most_nodes: int | None = 20) -> None:
         self._budget_tokens = budget_tokens
         self._most_nodes = most_nodes
 
@@ -43,9 +43,6 @@ class Raptor:
         Without given documents, at most eight take part. See ``Strategy.read``.
         """
         hits = _similarities(question, context)[: self._most_nodes]
-        if self._budget_tokens is None:
-            yield from read_in_order(_nodes(hits, context.graph), context)
-            return
         chosen: list[tuple[Node, float]] = []
         ended, tokens = StopReason.EXHAUSTED, 0
         for node, score in _nodes(hits, context.graph):

@@ -4,8 +4,8 @@ The headers are annotations; ``text.context`` puts them before a segment when th
 database. Invariants: without a language model a header holds the title and the headings; a section about which the
 model writes nothing keeps its title; a text with neither title nor headings has no header.
 
-Differences from the released code: sections come from the text's own headings (or from ``parts_of``), each with the
-titles of its parent sections; with a model each section gets a sentence, which is off by default in dsRAG.
+Differences from the released code: sections come from the outline or the text's own headings, each with the titles of
+its parent sections; with a model each section gets a sentence, which is off by default in dsRAG.
 
 Source: dsRAG 0.5.6, ``dsrag/auto_context.py``.
 """
@@ -13,7 +13,7 @@ Source: dsRAG 0.5.6, ``dsrag/auto_context.py``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -26,7 +26,6 @@ from memgraph_rag.types import (
     Annotation,
     LayerRows,
     Prompt,
-    Section,
     Segment,
     Usage,
     as_line,
@@ -34,7 +33,7 @@ from memgraph_rag.types import (
     own_ranges,
 )
 
-__all__ = ["ContextLayer", "Part", "heading_parts", "outline_parts"]
+__all__ = ["ContextLayer", "Part", "list_parts"]
 
 _READ_TOKENS = 8_000  # of the document, and of each section, as released
 _WRITTEN_TOKENS = 80
@@ -53,27 +52,16 @@ class Part(NamedTuple):
     titles: tuple[str, ...]
 
 
-def outline_parts(document: SplitDocument) -> list[Part]:
-    """Return the sections of the document's outline, or ``heading_parts`` if the document has no outline.
+def list_parts(document: SplitDocument) -> list[Part]:
+    """Return the sections of the document's outline, or without one those of its Markdown headings.
 
-    Each section ends where the next section of any level begins. Sections without any title are left out.
-    """
-    return _parts(document.sections) if document.sections else heading_parts(document)
-
-
-def heading_parts(document: SplitDocument) -> list[Part]:
-    """Return the sections of the text's Markdown headings. Each ends where the next section of any level begins.
-
-    A conversation has none.
+    Each section ends where the next section of any level begins. Sections without any title are left out. A
+    conversation without an outline has none.
     """
     end = document.segments[-1].end if document.segments else 0
-    return _parts(make_sections("", document.id, find_marked_headings(document), length=end))
-
-
-def _parts(sections: Sequence[Section]) -> list[Part]:
-    """Convert sections to parts. A parent must precede its children. Sections without any title are left out."""
+    sections = document.sections or make_sections("", document.id, find_marked_headings(document), length=end)
     titles: dict[str, tuple[str, ...]] = {}
-    for section in sections:
+    for section in sections:  # a parent precedes its children
         above = titles.get(section.parent_id, ())
         titles[section.id] = (*above, section.title[:_MOST_CHARACTERS]) if section.title else above
     parts = (Part(section.start, end, titles[section.id]) for section, end in own_ranges(sections))
@@ -105,7 +93,6 @@ class ContextLayer:
 
     Args:
         summarizes_sections: whether the model also summarizes each section. It then reads the whole document twice.
-        parts_of: returns the sections of a document.
     """
 
     name = CONTEXT
@@ -114,14 +101,8 @@ class ContextLayer:
     requires: Sequence[str] = ()
     uses: Sequence[str] = ("outline",)
 
-    def __init__(
-        self,
-        *,
-        summarizes_sections: bool = True,
-        parts_of: Callable[[SplitDocument], Sequence[Part]] = outline_parts,
-    ) -> None:
+    def __init__(self, *, summarizes_sections: bool = True) -> None:
         self._summarizes_sections = summarizes_sections
-        self._parts_of = parts_of
 
     def uses_language(self, document: SplitDocument) -> bool:
         """Return whether the model is asked about this document: it has text."""
@@ -139,7 +120,7 @@ class ContextLayer:
 
         Without a language model, headers hold titles only. Without a title and a summary there is no header.
         """
-        accounts = [_Account(document, _headers(document, self._parts_of(document))) for document in documents]
+        accounts = [_Account(document, _headers(document, list_parts(document))) for document in documents]
         language = find_language(models)
         if language is None:
             for account in accounts:

@@ -8,7 +8,7 @@ from tables import table
 
 from memgraph_rag.contracts import LanguageModel, SplitDocument
 from memgraph_rag.errors import ModelNotFound
-from memgraph_rag.systems.sprag.context import ContextLayer, Part, heading_parts, outline_parts
+from memgraph_rag.systems.sprag.context import ContextLayer, Part, list_parts
 from memgraph_rag.testing import FakeLanguageModel
 from memgraph_rag.types import Annotation, Heading, LayerRows, Segment, make_sections
 
@@ -51,12 +51,12 @@ def texts_of(rows: LayerRows) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def test_headings_make_sections_under_all_titles_above_them() -> None:
-    parts = heading_parts(document(PAPER))
+    parts = list_parts(document(PAPER))
     assert [part.titles for part in parts] == [("Methods",), ("Methods", "Data"), ("Methods", "Results")]
     assert [PAPER[part.start : part.end].split()[0] for part in parts] == ["#", "##", "Results"]
     assert [part.end for part in parts] == [*(part.start for part in parts[1:]), len(PAPER)]
-    assert heading_parts(document("# Not mine", speaker="Ann")) == heading_parts(document()) == []
-    assert heading_parts(document("# \n\n#No heading\n\n    # Code\n")) == []
+    assert list_parts(document("# Not mine", speaker="Ann")) == list_parts(document()) == []
+    assert list_parts(document("# \n\n#No heading\n\n    # Code\n")) == []
 
 
 def test_without_a_model_a_header_says_what_is_known() -> None:
@@ -70,9 +70,9 @@ def test_without_a_model_a_header_says_what_is_known() -> None:
 
 
 def test_a_segment_stands_under_the_section_that_holds_most_of_it() -> None:
-    parts = [Part(4, 10, ("A",)), Part(10, 17, ("B",)), Part(17, 30, ("C",))]
-    layer = ContextLayer(parts_of=lambda _: parts)
-    rows = built(layer, document("0123456", "789", "01234", "567890123456789"))
+    item = document("0123456", "789", "01234", "567890123456789")
+    headings = [Heading(4, 1, "A"), Heading(10, 1, "B"), Heading(17, 1, "C")]
+    rows = built(ContextLayer(), replace(item, sections=make_sections("n", item.id, headings, length=30)))
     # s0 stands before all sections with more than half of it; s1 is A's, s2 B's, s3 C's.
     assert texts_of(rows) == [("A", ("s1",)), ("B", ("s2",)), ("C", ("s3",))]
 
@@ -124,8 +124,7 @@ def test_sections_of_an_outline_are_taken_before_headings() -> None:
     headings = [Heading(0, 1, "Low water"), Heading(item.segments[1].start, 2, "Repairs")]
     sections = make_sections("n", item.id, headings, length=item.segments[-1].end)
     first, second = item.segments[0], item.segments[1]
-    assert outline_parts(item) == heading_parts(item)
-    assert outline_parts(replace(item, sections=sections)) == [
+    assert list_parts(replace(item, sections=sections)) == [
         Part(0, first.end, ("Low water",)),
         Part(second.start, item.segments[-1].end, ("Low water", "Repairs")),
     ]
