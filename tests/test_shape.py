@@ -27,8 +27,8 @@ the map of the console, and its page with data inside; by 140 and a module for e
 format a trial chooses; by 16 for rooms whose modules are imported at their first use; by 14 and a
 module for pages that come one by one, and for languages of old documents, which is no part of the schema; by 280 and
 two modules for countries that are compared as countries, and for plans that a language model writes; by two modules
-for a question under way and for the passes of a strategy, which made ``answering/answer.py`` 520 lines long; by 90 and a
-module for AsciiDoc."""
+for a question under way and for the passes of a strategy, which made ``answering/answer.py`` 520 lines long; by 90 and
+a module for AsciiDoc."""
 MOST_LINES_OF_SYSTEMS = 7_796
 """Raised by 2,660 for what the papers have and was missing: GraphRAG's elements, triples, trees, compressors."""
 
