@@ -5,7 +5,8 @@
 Each history is a user; and again each is one of ten that a user told. Measured, with 95 % intervals (Wilson): is the
 first result of ``search`` a turn that says what holds, now and as of a day: without facts and likeness ("plain"),
 without a model ("search") and with the judge of turns ("judged")? Does ``ask`` name the value in ``Answer.short``, and
-all values of a set? How often is a question refused that was never told, and one that was? What does a judge cost?
+all values of a set? How often is a question refused that was never told, and one that was? Which turns does the judge
+take for statements? What does it cost?
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from scipy.stats import binomtest
 from updates import searching
 
 from memgraph_rag import Memory
+from memgraph_rag.facts.told import LEAST_TOLD
 from memgraph_rag.models.wrappers.turn_judging import TurnJudging
 from memgraph_rag.types import Evidence, Scope
 
@@ -44,7 +46,8 @@ def main() -> None:
             with Memory(":memory:", model=options.model) as memory:
                 add_users(memory, told_by)
                 for each in told_by:
-                    for name, is_right in [*searched(memory, each), *(asked(memory, each) if size == "one" else [])]:
+                    alone = [*asked(memory, each), *judged(memory, each)] if size == "one" else []
+                    for name, is_right in [*searched(memory, each), *alone]:
                         rows[f"{path.stem} / {size} / {name}"].append(is_right)
                 print(f"{path.stem}, {size}: {cost(memory, told_by)}", flush=True)
     for name, right in rows.items():
@@ -87,6 +90,17 @@ def asked(memory: Memory, history: History) -> Iterator[Row]:
     if history.then and not history.is_set:
         answer = memory.ask(history.question, user=history.user, style="short", at=history.day)
         yield "value named as of", names(answer.short, history.then)
+
+
+def judged(memory: Memory, history: History) -> Iterator[Row]:
+    """Whether the judge takes each turn near the question for a statement, by what the turn is."""
+    extent = memory._parts.resolve_extent(Scope(user=history.user))
+    told, _ = memory._parts.search.find_told(history.question, extent, TurnJudging(memory._parts.models.language))
+    gold = {(turn["content"].strip(), turn["time"][:16]): turn.get("gold") for turn in history.turns}
+    for turn, likely in zip(told.turns, told.likely, strict=True) if told else ():
+        label = next(iter(gold.get((words_of(turn), turn.segment.time[:16])) or {}), "small talk")
+        for kind in ("any", *history.kinds):
+            yield f"taken for a statement: {label}, history of kind {kind}", bool(likely >= LEAST_TOLD)
 
 
 def names(text: str, values: Sequence[Sequence[str]]) -> bool:
