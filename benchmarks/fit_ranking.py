@@ -35,7 +35,7 @@ from memgraph_rag.cli.progress import Bars
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.evaluation.dataset import read_folder
 from memgraph_rag.evaluation.metrics import SEED, distinct, interval, ratio_interval, recall
-from memgraph_rag.evaluation.runs import add_documents
+from memgraph_rag.evaluation.runs import take_receipts
 from memgraph_rag.search import graph
 from memgraph_rag.search.ranking import (
     FEATURES,
@@ -113,7 +113,7 @@ def collect(directory: Path, store: str | Path, **given: Any) -> list[Asked]:
     asked: list[Asked] = []
     segments: dict[str, Segment] = {}
     with Bars() as bars, Memory(store, namespace=folder.name, layers=("entities",), progress=bars, **given) as memory:
-        for _ in add_documents(memory, folder.documents):
+        for _ in take_receipts(memory.add_many(folder.documents)):
             pass
         key_of = {record.id: record.key for record in memory.documents()}
         for question, side in zip(folder.questions, evidence_sides(folder), strict=True):

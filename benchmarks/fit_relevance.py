@@ -31,7 +31,7 @@ from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import query_vectors
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.evaluation.dataset import Folder, Question, read_folder
-from memgraph_rag.evaluation.runs import add_documents
+from memgraph_rag.evaluation.runs import take_receipts
 from memgraph_rag.types import RelevanceCurve
 
 FOUND = 10
@@ -71,7 +71,7 @@ def collect(directory: Path, store: str | Path, limit: int | None, **given: Any)
     folder = read_folder(directory).keep_with_evidence().sample_questions(limit)
     pairs = []
     with Bars() as bars, Memory(store, namespace=folder.name, layers=("entities",), progress=bars, **given) as memory:
-        for _ in add_documents(memory, folder.documents):
+        for _ in take_receipts(memory.add_many(folder.documents)):
             pass
         for question in folder.questions:
             vector = query_vectors(memory.embedder, [question.text])[0]

@@ -36,7 +36,7 @@ from memgraph_rag.contracts import SearchSpace
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.evaluation.dataset import Folder, read_folder
 from memgraph_rag.evaluation.metrics import distinct, interval, recall
-from memgraph_rag.evaluation.runs import add_documents
+from memgraph_rag.evaluation.runs import take_receipts
 from memgraph_rag.types import Extent
 
 CUTOFF = 5
@@ -90,7 +90,7 @@ def _compared(
         with Memory(store, layers=("entities",), search=space, **given) as memory:
             if space == "memory":
                 print(header(memory), flush=True)
-            for done, _ in enumerate(add_documents(memory, folder.documents if size is None else ()), 1):
+            for done, _ in enumerate(take_receipts(memory.add_many(folder.documents if size is None else ())), 1):
                 bars(f"adding {folder.name}", done, len(folder.documents))
             segments = memory.status()["counts"]["Segment"]
             memory.search(folder.questions[0].text, k=k)  # which reads what later ones hold

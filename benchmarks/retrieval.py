@@ -48,7 +48,7 @@ from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.evaluation.dataset import Folder, read_folder
 from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, interval
 from memgraph_rag.evaluation.retrieval import CUTOFFS, evidence_shares, find_pieces
-from memgraph_rag.evaluation.runs import add_documents
+from memgraph_rag.evaluation.runs import take_receipts
 from memgraph_rag.search.modes import list_known_modes
 from memgraph_rag.systems.hipporag import TriplesLayer
 from memgraph_rag.types import Action
@@ -265,14 +265,14 @@ def _partitions(folder: Folder) -> list[list[str]]:
 
 def _warm_up(memory: Memory) -> None:
     """Load all that adding and searching need, by some hundred documents that are forgotten again."""
-    for receipt in add_documents(memory, (f"Warming up, by Mr. Number {number}." for number in range(256))):
+    for receipt in take_receipts(memory.add_many(f"Warming up, by Mr. Number {number}." for number in range(256))):
         memory.forget(receipt.document_id)
 
 
 def _add(memory: Memory, folder: Folder, stopwatch: Stopwatch, bars: Bars) -> Adding:
     total, segments, words = len(folder.documents), 0, 0
     started = time.perf_counter()
-    receipts = zip(folder.documents, add_documents(memory, folder.documents), strict=True)
+    receipts = zip(folder.documents, take_receipts(memory.add_many(folder.documents)), strict=True)
     for done, (document, receipt) in enumerate(receipts, 1):
         if receipt.action is not Action.UNCHANGED:
             segments += receipt.counts["Segment"]

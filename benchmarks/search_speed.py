@@ -43,7 +43,7 @@ from memgraph_rag.contracts import GraphStore, SearchSpace
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.evaluation.dataset import Folder, read_folder
 from memgraph_rag.evaluation.metrics import SEED
-from memgraph_rag.evaluation.runs import add_documents
+from memgraph_rag.evaluation.runs import take_receipts
 from memgraph_rag.lexical.bm25 import KeywordIndex
 from memgraph_rag.lexical.capitalised_names import find_capitalised
 from memgraph_rag.lexical.names import is_name, normalise
@@ -155,7 +155,7 @@ def as_added(folder: Folder, most: int, bars: Bars, given: dict[str, Any]) -> li
     documents = folder.documents[:most]  # each has at least one segment
     recorder = Recorder(open_store(":memory:", namespace="originals"))
     memory = Memory(recorder, **given)  # type: ignore[arg-type]
-    for done, _ in enumerate(add_documents(memory, documents), 1):
+    for done, _ in enumerate(take_receipts(memory.add_many(documents)), 1):
         bars(f"embedding {folder.name}", done, len(documents))
     recorder.close()
     return recorder.graphs

@@ -20,9 +20,9 @@ from memgraph_rag.evaluation.methods import Method
 from memgraph_rag.evaluation.outcomes import Building, Outcome, Outcomes, hash_inputs
 from memgraph_rag.evaluation.retrieval import CUTOFFS, find_pieces
 from memgraph_rag.memory import Memory
-from memgraph_rag.types import Action, Document, Failure, Limits, Receipt, Usage
+from memgraph_rag.types import Action, Failure, Limits, Receipt, Usage
 
-__all__ = ["Run", "add_documents", "write_prompt"]
+__all__ = ["Run", "take_receipts", "write_prompt"]
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _REVISION = 5
@@ -63,7 +63,7 @@ class Run:
         notes: Counter[str] = Counter()
         started = time.perf_counter()
         try:
-            for done, receipt in enumerate(add_documents(self.memory, documents), 1):
+            for done, receipt in enumerate(take_receipts(self.memory.add_many(documents)), 1):
                 if receipt.action in (Action.ADDED, Action.REPLACED):
                     stored, segments = stored + 1, segments + receipt.counts["Segment"]
                 if receipt.action is not Action.UNCHANGED:
@@ -94,7 +94,7 @@ class Run:
             MemgraphRagError: a layer cannot be built.
         """
         if self.memory_layers:
-            yield from _receipts(self.memory.deepen(layers=self.memory_layers))
+            yield from take_receipts(self.memory.deepen(layers=self.memory_layers))
 
     def _check(self) -> None:
         """Check that the namespace holds no other documents, which questions about all documents would find."""
@@ -206,16 +206,12 @@ class _Content:
         return self._hashes[documents]
 
 
-def add_documents(memory: Memory, documents: Iterable[Document | str]) -> Iterator[Receipt]:
-    """Add documents, and yield the receipt of each, in order, up to the first that cannot be added.
+def take_receipts(outcomes: Iterable[Receipt | Failure]) -> Iterator[Receipt]:
+    """Yield the receipts of documents, in order, up to the first document that could not be added.
 
     Raises:
-        MemgraphRagError: a document cannot be added. The documents before it are stored.
+        MemgraphRagError: the error of that document. The documents before it are stored.
     """
-    yield from _receipts(memory.add_many(documents))
-
-
-def _receipts(outcomes: Iterable[Receipt | Failure]) -> Iterator[Receipt]:
     for outcome in outcomes:
         if isinstance(outcome, Failure):
             raise outcome.error
