@@ -6,6 +6,7 @@ It knows scorecards, no memory. Invariant: a figure that was not measured, or th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache, partial
 
 from memgraph_rag.contracts import LanguageModel
 from memgraph_rag.evaluation.report import Scorecard, as_markdown, show_number
@@ -79,11 +80,12 @@ def _show_cost(value: float | None) -> str:
 
 def _win_rates(wanted: WinRates, scorecard: Scorecard, judge: LanguageModel) -> str:
     """Return the table of win rates: a row for each strategy but the one that the others are compared with."""
+    judge_pairs = cache(partial(win_rate, judge))  # methods of the same answers are judged once
     answers = [method for method in scorecard.methods if not method.startswith("search ")]
     rows: list[list[str]] = []
     for method in (method for method in answers if method != wanted.against):
         pairs = pair_answers(scorecard.questions, scorecard.outcomes(method), scorecard.outcomes(wanted.against))
-        rates = [win_rate(judge, pairs, criterion) for criterion in wanted.criteria]
+        rates = [judge_pairs(tuple(pairs), criterion) for criterion in wanted.criteria]
         shares = [rate.share for rate in rates]
         shown = [f"{100 * share.value:.0f} [{100 * share.low:.0f}, {100 * share.high:.0f}]" for share in shares]
         rows.append([f"{method} ({len(pairs)})", *shown, str(sum(rate.unusable for rate in rates))])

@@ -1,7 +1,7 @@
 """Win rates of one method's answers over another's, by a language model that compares them.
 
-It knows a model and texts, no memory. Invariant: each pair of answers is judged in both orders, so a judge that prefers
-the first answer of a prompt gives ties.
+It knows a model and texts, no memory. Invariants: each pair of answers is judged in both orders, so a judge that
+prefers the first answer of a prompt gives ties; equal answers are a tie without a judge.
 
 Source: From Local to Global (GraphRAG), section on evaluation and appendix on its statistics. The paper repeats each
 comparison five times with a sampling model and averages; a model of this library writes greedily, so that a repetition
@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import permutations
 from types import MappingProxyType
 
 from memgraph_rag.contracts import LanguageModel
@@ -114,13 +115,13 @@ def win_rate(judge: LanguageModel, pairs: Sequence[AnswerPair], criterion: str) 
         raise SettingsError(
             f"Expected a criterion of {', '.join(CRITERIA)}, got {show(criterion)}. Choose one of them."
         )
-    prompts: list[Prompt] = []
-    for pair in pairs:
-        prompts.append(_prompt(criterion, pair.question, pair.first, pair.second))
-        prompts.append(_prompt(criterion, pair.question, pair.second, pair.first))
+    differing = [pair for pair in pairs if pair.first != pair.second]
+    orders = ((pair, answers) for pair in differing for answers in permutations((pair.first, pair.second)))
+    prompts = [_prompt(criterion, pair.question, *answers) for pair, answers in orders]
     written = judge.generate(prompts, max_tokens=_REPLY_TOKENS, schema=_SCHEMA)
     winners = [_read_winner(generation.text) for generation in written]
     verdicts = [_agree(forward, back) for forward, back in zip(winners[::2], winners[1::2], strict=True)]
+    verdicts += [0.5] * (len(pairs) - len(differing))
     judged = [verdict for verdict in verdicts if verdict is not None]
     if len(judged) < 2:
         raise ModelError(

@@ -53,6 +53,12 @@ def test_tie_in_one_order_only_is_a_tie():
     assert win_rate(judge("1", "tie", "1", "2"), PAIRS[:2], "diversity").share.value == 0.75
 
 
+def test_equal_answers_are_a_tie_without_the_judge():
+    model = judge("1", "2")
+    rate = win_rate(model, [PAIRS[0], AnswerPair("Why?", "Rain.", "Rain.")], "diversity")
+    assert (rate.wins, rate.ties, rate.usage.model_calls) == (1, 1, 2)
+
+
 def test_unusable_replies_count_nowhere_else():
     replies = [{"winner": 1}, {"winner": 2}, "1", {"winner": "2"}, {"winner": "1"}, {"winner": "both"}]
     rate = win_rate(Watched([*replies, {"winner": "1"}, {"winner": "2"}]), PAIRS, "directness")
