@@ -170,14 +170,12 @@ def check_edges(edges: Edges) -> Edges:
 def name_graph(view: View, index: SegmentIndex, relations: RelationIndex, edges: Edges) -> NameGraph:
     """Build the graph of a view's segments. The caller must hold the lock of the index."""
     place_of = {segment_id: place for place, segment_id in enumerate(view.ids)}
-    places = np.array([place_of.get(segment_id, -1) for segment_id in relations.relations.segments], np.int64)
-    facts, places = relations.relations.select(places >= 0), places[places >= 0]
+    places = np.array([place_of.get(item.segment_id, -1) for item in relations.relations.items], np.int64)
+    facts, places = relations.relations.select(np.flatnonzero(places >= 0).tolist()), places[places >= 0]
     mentions = index.mentions(view)
     columns = _columns(facts, index)
-    ends = np.array(
-        [[columns[end] for end in pair] for pair in zip(facts.sources, facts.targets, strict=True)], np.int64
-    )
-    ends = ends.reshape(len(facts), 2)
+    pairs = [(columns[item.source_id], columns[item.target_id]) for item in facts.items]
+    ends = np.array(pairs, np.int64).reshape(len(facts), 2)
     size = len(columns)
     vectors = {columns[name]: relations.names[name] for name in columns if name in relations.names}
     return NameGraph(
@@ -195,7 +193,7 @@ def name_graph(view: View, index: SegmentIndex, relations: RelationIndex, edges:
 def _columns(facts: Relations, index: SegmentIndex) -> dict[str, int]:
     """Return the columns of the index, and further columns for names that occur only in triples."""
     columns = {name: column for column, name in enumerate(index.entity_ids)}
-    for end in (*facts.sources, *facts.targets):
+    for end in (end for item in facts.items for end in (item.source_id, item.target_id)):
         columns.setdefault(end, len(columns))
     return columns
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memgraph_rag.contracts import Embedder, SearchedGraph
 from memgraph_rag.errors import SearchMemoryExceeded
@@ -23,65 +21,38 @@ from memgraph_rag.types import Matrix, Relation
 
 __all__ = ["RelationIndex", "Relations"]
 
-_BYTES_BESIDE = 1_100  # of a triple without its vectors: six strings, and its share of the phrases
+_BYTES_BESIDE = 1_150  # of a triple without its vectors: six strings, and its share of the phrases
 _VECTORS_OF_TRIPLE = 3  # of the triple, and of two phrases that may be new
-
-Texts = NDArray[np.object_]
 
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """Triples as relations of phrases, in the order of their ids, one array for each field.
+    """Triples as relations of phrases, in the order of their ids.
 
     Attributes:
-        ids: (r,) ids of the triples.
-        sources: (r,) ids of the phrases of the subjects.
-        targets: (r,) ids of the phrases of the objects.
-        segments: (r,) ids of the segments that state the triples.
-        documents: (r,) ids of the documents of these segments.
-        descriptions: (r,) the texts of the triples.
+        items: (r,) the relations.
+        documents: (r,) ids of the documents of their segments.
         vectors: (r, d) the embeddings of the triples.
     """
 
-    ids: Texts
-    sources: Texts
-    targets: Texts
-    segments: Texts
-    documents: Texts
-    descriptions: Texts
+    items: Sequence[Relation]
+    documents: Sequence[str]
     vectors: Matrix
 
-    @classmethod
-    def make(cls, facts: Sequence[Fact], vectors: Matrix) -> Relations:
-        """Build the arrays from facts and their embeddings, in the given order."""
-        relations = [fact.relation for fact in facts]
-        return cls(
-            _texts(relation.id for relation in relations),
-            _texts(relation.source_id for relation in relations),
-            _texts(relation.target_id for relation in relations),
-            _texts(relation.segment_id for relation in relations),
-            _texts(fact.document_id for fact in facts),
-            _texts(relation.description for relation in relations),
-            vectors,
-        )
-
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self.items)
 
-    def select(self, places: NDArray[Any]) -> Relations:
-        """Return the relations at these places, in the order of ``places``, or where a mask is true."""
-        return Relations(*(getattr(self, field.name)[places] for field in fields(self)))
+    def select(self, places: Sequence[int]) -> Relations:
+        """Return the relations at these places, in the order of ``places``."""
+        items, documents = [self.items[place] for place in places], [self.documents[place] for place in places]
+        return Relations(items, documents, self.vectors[list(places)])
 
-    def relation(self, place: int) -> Relation:
-        """Return the relation at a place."""
-        columns = (self.ids, self.sources, self.targets, self.descriptions, self.segments)
-        return Relation(*(str(column[place]) for column in columns))
-
-    def join(self, others: Relations) -> Relations:
-        """Return these and the other relations together, in the order of their ids. An id of both comes twice."""
-        parts = (np.concatenate([getattr(self, field.name), getattr(others, field.name)]) for field in fields(self))
-        both = Relations(*parts)
-        return both.select(np.argsort(both.ids, kind="stable"))
+    def join(self, facts: Sequence[Fact], vectors: Matrix) -> Relations:
+        """Return these relations and facts with their embeddings. An id of both comes twice."""
+        items = [*self.items, *(fact.relation for fact in facts)]
+        documents = [*self.documents, *(fact.document_id for fact in facts)]
+        both = Relations(items, documents, np.concatenate([self.vectors, vectors]))
+        return both.select(sorted(range(len(items)), key=lambda place: items[place].id))
 
 
 class RelationIndex:
@@ -103,7 +74,7 @@ class RelationIndex:
 
     def _clear(self) -> None:
         self._version = -1
-        self.relations = Relations.make((), np.zeros((0, self._dimension), np.float32))
+        self.relations = Relations((), (), np.zeros((0, self._dimension), np.float32))
         self.names: dict[str, Phrase] = {}
 
     @property
@@ -135,12 +106,13 @@ class RelationIndex:
         if len(self.relations):
             written = {record.id for record in self._graph.list_written_documents(since=self._version)}
             left = set(self._graph.document_ids()) - written
-            self.relations = self.relations.select(np.array([name in left for name in self.relations.documents], bool))
+            kept = [place for place, name in enumerate(self.relations.documents) if name in left]
+            self.relations = self.relations.select(kept)
         if facts:
             self._add_phrases(facts)
             vectors = np.asarray(self._embedder.embed([fact.text for fact in facts]), np.float32)
-            self.relations = self.relations.join(Relations.make(facts, vectors))
-        joined = {*self.relations.sources, *self.relations.targets}
+            self.relations = self.relations.join(facts, vectors)
+        joined = {end for item in self.relations.items for end in (item.source_id, item.target_id)}
         self.names = {name: self.names[name] for name in sorted(joined & self.names.keys())}
 
     def _add_phrases(self, facts: Iterable[Fact]) -> None:
@@ -167,7 +139,3 @@ class RelationIndex:
                 segments=0,
                 needed_bytes=needed,
             )
-
-
-def _texts(items: Iterable[str]) -> Texts:
-    return np.array(list(items), dtype=object)

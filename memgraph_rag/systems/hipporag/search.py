@@ -113,7 +113,7 @@ class HippoSearch:
         seeds: dict[int, float] = {}
         if relations is None or len(relations):
             chosen = {place: score for place, score in _nearest_facts(graph, vector).items()
-                      if relations is None or graph.facts.ids[place] in relations}  # fmt: skip
+                      if relations is None or graph.facts.items[place].id in relations}  # fmt: skip
             seeds = _choose_best_names(chosen, graph)
             if relations is None or chosen:
                 seeds |= dict.fromkeys(self._list_unjoined_names(question, graph), 1.0)
@@ -128,7 +128,7 @@ class HippoSearch:
         """Return the five facts of the view nearest to a question, best first; fewer if the view has fewer."""
         graph = self._graph(view, edges)
         places = _nearest_facts(graph, self._embed_question(question)) if len(graph.facts) else ()
-        return [graph.facts.relation(place) for place in places]
+        return [graph.facts.items[place] for place in places]
 
     def _graph(self, view: View, edges: Edges) -> NameGraph:
         """Return the graph of a view. The last graph is cached."""
@@ -224,7 +224,7 @@ def _nearest_facts(graph: NameGraph, vector: Vector) -> dict[int, float]:
     nearest: dict[tuple[int, int, str], int] = {}
     for place in map(int, np.argsort(-scores, kind="stable")):  # facts are by id: so are ties
         first, second = map(int, graph.ends[place])
-        nearest.setdefault((first, second, phrase_form(str(graph.facts.descriptions[place]))), place)
+        nearest.setdefault((first, second, phrase_form(graph.facts.items[place].description)), place)
         if len(nearest) == CANDIDATE_FACTS:
             break
     return {place: float(scores[place]) for place in nearest.values()}

@@ -330,7 +330,7 @@ def test_a_search_sees_what_was_written_and_forgotten_since(mode: str) -> None:
     )
     store.forget(gone.document.id)
     (only,) = search.find("Ann?", k=9, mode=mode)
-    assert (only.segment.text, list(search._kept["hipporag"].relations.relations.descriptions)) == (
+    assert (only.segment.text, [item.description for item in search._kept["hipporag"].relations.relations.items]) == (
         "Ann met Zoe.",
         ["Ann is with Zoe."],
     )
