@@ -29,7 +29,7 @@ module for pages that come one by one, and for languages of old documents, which
 two modules for countries that are compared as countries, and for plans that a language model writes; by two modules
 for a question under way and for the passes of a strategy, which made ``answering/answer.py`` 520 lines long; by 90 and
 a module for AsciiDoc."""
-MOST_LINES_OF_SYSTEMS = 7_796
+MOST_LINES_OF_SYSTEMS = 7_762
 """Raised by 2,660 for what the papers have and was missing: GraphRAG's elements, triples, trees, compressors."""
 
 MOST_FILES = 25
