@@ -73,6 +73,21 @@ def find_phrases():
             ("What is the nationality of Ann Lee?", "What is the nationality of Bo Ray?"),
         ),
         (
+            "Were Ann Lee and Bo Ray both born in the same town?",
+            "same",
+            ("In which town was Ann Lee born?", "In which town was Bo Ray born?"),
+        ),
+        (
+            "Did Ann Lee and Bo Ray work for the same paper?",
+            "same",
+            ("For which paper did Ann Lee work?", "For which paper did Bo Ray work?"),
+        ),
+        (
+            "Are Ann Lee and Bo Ray natives of the same town?",
+            "same",
+            ("Which town is that of Ann Lee?", "Which town is that of Bo Ray?"),
+        ),
+        (
             "Are Ann Lee and Bo Ray both located in the same country?",
             "same country",
             ("In which country is Ann Lee located?", "In which country is Bo Ray located?"),

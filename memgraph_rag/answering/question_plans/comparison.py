@@ -92,6 +92,11 @@ _MEASURED = (
     (_words("taller", "tallest", "higher", "highest", "lower", "lowest"), "How high is {{}}?"),
 )
 _SAME = re.compile(r"\bsame\s+(?:\w+\s+)??(?P<noun>[a-z]+)\b|\b(?P<nationality>nationality)\b", re.IGNORECASE)
+_SAME_BEHIND_VERB = re.compile(
+    r"\s*(?:both\s+)?(?:(?P<verb>[a-z]+)\s+)?(?P<preposition>at|by|for|from|in|of|on|to|with)\s+the\s+same\s+(?P<noun>[a-z]+)"
+)
+_PARTICIPLE = re.compile(r"\w+(?:ed|en|wn)|born|built|found|held|made|set|sung|taught")
+_SINGULAR = {"is": "is", "are": "is", "was": "was", "were": "was", "do": "does", "does": "does", "did": "did"}
 _COUNTRY = {"country", "nation", "nationality", "countries"}
 _LOCATED = _words("located", "situated")
 _OR, _JOINED = _words("or"), _words("and", "or")
@@ -196,7 +201,21 @@ def _compare_attribute(text: str, things: tuple[str, str], role: str) -> Compari
     assert match is not None
     noun = (match["noun"] or match["nationality"]).lower()
     if noun not in _COUNTRY:
-        return Comparison(things, "same", f"Which {noun} is that of {{}}?", role)
+        asked = _ask_by_verb(text, things[1]) or f"Which {noun} is that of {{}}?"
+        return Comparison(things, "same", asked, role)
     is_place = _LOCATED.search(text) and not role
     asked = "In which country is {} located?" if is_place else "What is the nationality of {}?"
     return Comparison(things, "same country", asked, role)
+
+
+def _ask_by_verb(text: str, second: str) -> str | None:
+    """Return the question for a thing with the verb of "Were A and B born in the same town?"; None without one."""
+    opening = text.split()[0].lower()
+    match = _SAME_BEHIND_VERB.fullmatch(text.rpartition(second)[2])
+    if match is None or opening not in _SINGULAR:
+        return None
+    verb = match["verb"] or ""
+    fits = verb if opening.startswith("d") else not verb or _PARTICIPLE.fullmatch(verb)
+    if not fits:
+        return None
+    return f"{match['preposition'].capitalize()} which {match['noun']} {_SINGULAR[opening]} {{}} {verb}".rstrip() + "?"
