@@ -7,12 +7,17 @@ space; the time is linear in the text, whatever it holds.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from sentencex import get_sentence_boundaries  # pyright: ignore[reportAttributeAccessIssue]
 
-__all__ = ["sentences"]
+__all__ = ["MAX_QUOTE", "quotable_spans", "sentences"]
+
+MAX_QUOTE = 400
+"""Most characters of a quotable span."""
+
+_FEWEST_WORDS = 4  # a shorter sentence ("Yes, he said.") is quoted with the next
 
 _WINDOW, _WIDEST = 4_000, 16_000  # characters of a window, used if whole paragraphs cost too much
 _LONG_LINE = re.compile(rf"[^\n]{{{_WINDOW}}}")
@@ -79,3 +84,44 @@ def _find_starts_in_windows(text: str, language: str) -> Iterator[int]:
         else:
             yield from starts
             at, width = at + width, _WINDOW
+
+
+def quotable_spans(text: str) -> list[tuple[int, int]]:
+    """Return the spans of a text that make a quote: sentences, short ones with a neighbour, long ones in parts.
+
+    A span has no white space around it. A blank text has no spans.
+
+    >>> quotable_spans("Dr. Smith came at nine o'clock. He left. He came back at noon.")
+    [(0, 31), (32, 62)]
+    """
+    parts = (part for start, end in _join_short(text, sentences(text)) for part in _split_long(text, start, end))
+    stripped = ((end - len(text[start:end].lstrip()), start + len(text[start:end].rstrip())) for start, end in parts)
+    return [(start, end) for start, end in stripped if start < end]
+
+
+def _join_short(text: str, ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the ranges with each range below four words joined to the next one, the last to the one before."""
+    joined: list[tuple[int, int]] = []
+    for start, end in ranges:
+        if joined and _is_short(text[slice(*joined[-1])]):
+            start = joined.pop()[0]
+        joined.append((start, end))
+    if len(joined) > 1 and _is_short(text[slice(*joined[-1])]):
+        _, end = joined.pop()
+        joined[-1] = (joined[-1][0], end)
+    return joined
+
+
+def _is_short(text: str) -> bool:
+    return len(text.split()) < _FEWEST_WORDS and len(text.strip()) < MAX_QUOTE // 10  # few words may be Chinese
+
+
+def _split_long(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return the range in parts of at most ``MAX_QUOTE`` characters, cut at white space if there is any."""
+    cuts = [start]
+    end = start + len(text[start:end].rstrip())
+    while end - cuts[-1] > MAX_QUOTE:
+        furthest = cuts[-1] + MAX_QUOTE
+        blank = max(text.rfind(mark, cuts[-1] + 1, furthest + 1) for mark in (" ", "\n", "\t"))
+        cuts.append(blank if blank > 0 else furthest)
+    return list(pairwise([*cuts, end]))

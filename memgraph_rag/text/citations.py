@@ -12,19 +12,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
 
 from memgraph_rag.contracts import Embedder, cosine_scale, query_vectors
 from memgraph_rag.lexical.language import kind_of_pair
-from memgraph_rag.lexical.sentences import sentences
+from memgraph_rag.lexical.sentences import quotable_spans
 from memgraph_rag.types import Citation, Matrix, Segment, as_line
 
-__all__ = ["MAX_QUOTE", "Quotes"]
+__all__ = ["Quotes"]
 
-MAX_QUOTE = 400
-"""Most characters of a quote."""
-
-_FEWEST_WORDS = 4  # a shorter sentence ("Yes, he said.") is quoted with the next
 _MEANING, _WORDS, _READING = 0.5, 0.25, 0.25  # shares of a score
 _UNNAMED = 0.75  # added to ``unrelated_below`` if no name of the question was read
 _FLOOR = 0.7  # share of the best score that a sentence needs
@@ -128,43 +123,10 @@ def _repeats(citation: Citation, other: Citation) -> bool:
 
 
 def _split_quotes(segment: Segment, key: str) -> Iterator[Citation]:
-    """Yield all quotes of a segment: sentences, short ones with a neighbour, long ones in parts."""
-    for start, end in _join_short(segment.text, sentences(segment.text)):
-        for first, last in _split_long(segment.text, start, end):
-            quote = segment.text[first:last]
-            lead = len(quote) - len(quote.lstrip())
-            quote = quote.strip()
-            if quote:
-                begin = segment.start + first + lead
-                yield Citation(segment.document_id, key, segment.id, begin, begin + len(quote), quote, 0.0)
-
-
-def _join_short(text: str, ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the ranges with each range below four words joined to the next one, the last to the one before."""
-    joined: list[tuple[int, int]] = []
-    for start, end in ranges:
-        if joined and _is_short(text[slice(*joined[-1])]):
-            start = joined.pop()[0]
-        joined.append((start, end))
-    if len(joined) > 1 and _is_short(text[slice(*joined[-1])]):
-        _, end = joined.pop()
-        joined[-1] = (joined[-1][0], end)
-    return joined
-
-
-def _is_short(text: str) -> bool:
-    return len(text.split()) < _FEWEST_WORDS and len(text.strip()) < MAX_QUOTE // 10  # few words may be Chinese
-
-
-def _split_long(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Return the range in parts of at most ``MAX_QUOTE`` characters, cut at white space if there is any."""
-    cuts = [start]
-    end = start + len(text[start:end].rstrip())
-    while end - cuts[-1] > MAX_QUOTE:
-        furthest = cuts[-1] + MAX_QUOTE
-        blank = max(text.rfind(mark, cuts[-1] + 1, furthest + 1) for mark in (" ", "\n", "\t"))
-        cuts.append(blank if blank > 0 else furthest)
-    return list(pairwise([*cuts, end]))
+    """Yield all quotes of a segment."""
+    for start, end in quotable_spans(segment.text):
+        begin = segment.start + start
+        yield Citation(segment.document_id, key, segment.id, begin, segment.start + end, segment.text[start:end], 0.0)
 
 
 def _word_shares(question: str, answer: str, quotes: Sequence[str]) -> list[float]:

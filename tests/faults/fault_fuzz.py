@@ -35,11 +35,11 @@ from memgraph_rag.layers.points import PointsLayer, bullets, is_useless_from_her
 from memgraph_rag.layers.question_pool import Pool, read_questions
 from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.lexical.names import LONGEST_NAME
-from memgraph_rag.lexical.sentences import sentences
+from memgraph_rag.lexical.sentences import MAX_QUOTE, sentences
 from memgraph_rag.lexical.tokenize import keywords
 from memgraph_rag.models.files.journal import Journal
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels
-from memgraph_rag.text.citations import MAX_QUOTE, Quotes
+from memgraph_rag.text.citations import Quotes
 from memgraph_rag.text.loading import load
 from memgraph_rag.text.splitting import split
 from memgraph_rag.types import Generation, Prompt, Segment, Usage

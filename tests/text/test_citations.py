@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import table
 
-from memgraph_rag.text.citations import MAX_QUOTE, Quotes
+from memgraph_rag.lexical.sentences import MAX_QUOTE
+from memgraph_rag.text.citations import Quotes
 from memgraph_rag.text.splitting import split
 from memgraph_rag.types import Citation, Matrix, Segment
 

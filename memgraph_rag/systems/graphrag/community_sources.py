@@ -13,14 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from memgraph_rag.layers.surfaces import words
-from memgraph_rag.lexical.sentences import sentences
+from memgraph_rag.lexical.sentences import quotable_spans
 from memgraph_rag.types import Segment, Span, as_line
 
-__all__ = ["Source", "Sources", "holds_name", "sentence_spans"]
+__all__ = ["Source", "Sources", "holds_name"]
 
 _WORD = re.compile(r"\w+")
-_FEWEST_CHARACTERS = 25
-_MOST_CHARACTERS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,32 +34,6 @@ class Source:
     text: str
     spans: tuple[Span, ...]
     weight: float
-
-
-def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Return the character span of each sentence. A short sentence joins the next one; a long sentence is cut.
-
-    A short last sentence joins the one before. A blank text has no spans.
-
-    >>> sentence_spans("Dr. Smith came at nine o'clock. He left the house at noon.")
-    [(0, 31), (32, 58)]
-    """
-    spans: list[tuple[int, int]] = []
-    start: int | None = None
-    for first, last in sentences(text.rstrip()):
-        start = last - len(text[first:last].lstrip()) if start is None else start
-        end = first + len(text[first:last].rstrip())
-        if end - start >= _FEWEST_CHARACTERS:
-            spans += _cut(text, start, end)
-            start = None
-    if start is not None:
-        end = len(text.rstrip())
-        if spans:  # the last one, too short: with the one before it, where both are not too long
-            first, _ = spans[-1]
-            spans[-1:] = [(first, end)] if end - first <= _MOST_CHARACTERS else [spans[-1], (start, end)]
-        else:
-            spans = list(_cut(text, start, end))
-    return [(first, first + len(text[first:end].rstrip())) for first, end in spans]
 
 
 def holds_name(text: str, name: str) -> bool:
@@ -83,16 +55,6 @@ def _pattern(name: str) -> str:
 def _space_words(text: str) -> str:
     """Return the words of a text with single blanks around them, so that a name is found only as whole words."""
     return f" {' '.join(_WORD.findall(text.casefold()))} "
-
-
-def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a sentence of at most 400 characters, cut at blanks if possible."""
-    while end - start > _MOST_CHARACTERS:
-        blank = text.rfind(" ", start + 1, start + _MOST_CHARACTERS + 1)
-        cut = blank + 1 if blank > 0 else start + _MOST_CHARACTERS
-        yield start, cut
-        start = cut
-    yield start, end
 
 
 class Sources:
@@ -157,7 +119,7 @@ class Sources:
             segment = self._segments.get(segment_id)
             text = segment.text if segment is not None else ""
             self._sentences[segment_id] = [
-                ((start, end), _space_words(text[start:end])) for start, end in sentence_spans(text)
+                ((start, end), _space_words(text[start:end])) for start, end in quotable_spans(text)
             ]
         return self._sentences[segment_id]
 
