@@ -131,7 +131,7 @@ TABLES = pecan-1 pecan-2 pecan-ablation pecan-fig3 pecan-fig4 qrmem-1 qrmem-2 qr
   graphrag-levels longrefiner-3
 IN_SMALL = --data benchmarks/data/scorecard/fairytaleqa --limit 2
 
-scorecard: $(VENV)/.has-evaluation ## The tables of the papers in small: two questions of one story, in at most 40 minutes
+scorecard: $(VENV)/.has-evaluation ## The tables of the papers in small: two questions of one short tale
 	@for table in $(filter-out hipporag2-recall,$(TABLES)); do \
 	  $(EVALUATE) --table $$table $(IN_SMALL) --out $(SCORES)/tables || exit 1; done
 	@$(EVALUATE) --table hipporag2-recall --data $(SETS)/musique_tune --openie $(SETS)/musique_tune/openie_gpt35.jsonl \
