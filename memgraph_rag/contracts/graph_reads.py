@@ -228,14 +228,15 @@ class SearchedGraph(NodeReader, Protocol):
     # ── a kept index ─────────────────────────────────────────────────────────────────────────────────────
 
     def find_kept_index(self) -> Path | None:
-        """Return the path of the kept index file of the current version of the namespace; None if there is no such one.
+        """Return the path of a kept index file of the namespace; None if there is none.
 
-        A store without kept files always returns None.
+        The file was made from the current state of the namespace, or from an earlier one since which nothing was
+        deleted. A store without kept files always returns None.
         """
         ...
 
     def keep_index(self, write: Callable[[Path], None], *, version: int, nbytes: int) -> None:
-        """Create an index file, and keep it until the next write to the namespace, or earlier.
+        """Create an index file, and keep it until something is deleted, or until another one is kept.
 
         No file is kept, and no error is raised, when the namespace has another version by then, when the file cannot be
         written, or when the store has no place for it. ``write`` may then not be called.

@@ -3,8 +3,8 @@
 The module reads the graph through a reader and knows no algorithm. Invariants: after ``refresh`` the index equals the
 store at some moment since the call began, whichever process wrote; a refresh reads only the documents written since the
 last one; rows of forgotten documents are never found, and the index is rebuilt when they are more than half; after an
-error the next ``refresh`` starts from an empty index or from the one before. A large index is also kept in a file next
-to the store, if the store has room for it, so that the next process loads it instead of building it.
+error the next ``refresh`` starts from an empty index. A large index is also kept in a file next to the store, if the
+store has room for it, so that the next process loads it and refreshes it instead of building it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ __all__ = ["NamespaceIndex"]
 _BYTES_PER_SEGMENT = 700  # of a segment without its vector: id, place, words, edges (measured)
 
 _KEPT_FROM = 200  # segments: a smaller index is built in a tenth of a second
+
+_MOST_UNKEPT = 64
+"""A loaded index is kept again if it has grown by more than one in so many rows."""
 
 
 class NamespaceIndex(SegmentIndex):
@@ -69,42 +72,58 @@ class NamespaceIndex(SegmentIndex):
         version = self._graph.version() if version is None else max(version, self._version)
         if version == self._version:
             return
-        if self._version < 0:
+        if self._version >= 0:
+            self._update(version)
+        else:
             self._clear()  # an interrupted append leaves lists of unequal lengths
-            if self._load_kept_index(version):
-                return
-            self._check_memory()
-        changed = _conversations_first(self._graph.list_indexed_segments(since=self._version))
-        if self._version >= 0 and self._estimate_bytes(len(self._ids) + len(changed)) > self._most_bytes:
-            self._clear()  # without the rows of forgotten documents it may fit
-            self.refresh()
-            return
-        is_whole, self._version = self._version < 0, -1  # -1 until all lists have equal lengths
+            self._load_kept_index()
+            kept = len(self._ids)
+            if 0 <= self._version < version:
+                self._update(version)
+            if self._version >= 0 and len(self._ids) - kept > kept // _MOST_UNKEPT:
+                self._keep()
+        if self._version < 0:
+            self._build(version)
+
+    def _build(self, version: int) -> None:
+        """Read all segments, and keep the index."""
+        self._clear()
+        self._check_memory()
+        self.append(_conversations_first(self._graph.list_indexed_segments(since=-1)))
+        self._drop_forgotten()
+        self._version = version
+        self._keep()
+
+    def _update(self, version: int) -> None:
+        """Read the documents written since the last refresh; leave no version if the index is to be built again."""
+        since, self._version = self._version, -1  # -1 until all lists have equal lengths
+        changed = _conversations_first(self._graph.list_indexed_segments(since=since))
+        if self._estimate_bytes(len(self._ids) + len(changed)) > self._most_bytes:
+            return  # without the rows of forgotten documents it may fit
         self.append(changed)
+        self._drop_forgotten()
+        if len(self) >= len(self._ids) // 2:
+            self._version = version
+
+    def _drop_forgotten(self) -> None:
         documents = np.flatnonzero(self._spans[:, 1])
         if len(documents) != self._graph.count_documents():
             kept = set(map(self._documents.find, self._graph.document_ids()))
             self._drop(set(documents.tolist()) - kept)
-        self._version = version
-        if len(self) < len(self._ids) // 2:
-            self._clear()
-            self.refresh()
-        elif is_whole and len(self) >= _KEPT_FROM:
-            write = partial(write_index, self.state, about=self._describe(version))
-            self._graph.keep_index(write, version=version, nbytes=self.nbytes)
 
-    def _load_kept_index(self, version: int) -> bool:
-        """Load the kept index file; return False if there is none for this version, or if it does not fit."""
+    def _load_kept_index(self) -> None:
+        """Load the kept index file, which may be of an earlier version, if there is one and it fits."""
         kept = self._graph.find_kept_index()
-        state = None if kept is None else read_index(kept, about=self._describe(version))
-        if state is None or self._estimate_bytes(len(state["live"])) > self._most_bytes:
-            return False
-        self.restore(state)
-        self._version = version
-        return True
+        state = None if kept is None else read_index(kept)
+        if state is not None and self._estimate_bytes(len(state["live"])) <= self._most_bytes:
+            self.restore(state)
+            self._version = int(state["version"][0])
 
-    def _describe(self, version: int) -> dict[str, str | int]:
-        return {"version": version, "dimension": self._dimension}
+    def _keep(self) -> None:
+        """Keep a large index, which holds no row that was deleted from the store since it was read."""
+        if len(self) >= _KEPT_FROM:
+            state = {"version": np.array([self._version]), **self.state}
+            self._graph.keep_index(partial(write_index, state), version=self._version, nbytes=self.nbytes)
 
     def _estimate_bytes(self, segments: int) -> int:
         return segments * (4 * self._dimension + _BYTES_PER_SEGMENT)

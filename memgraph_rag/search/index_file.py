@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 __all__ = ["read_index", "write_index"]
 
-_FORM = 3
+_FORM = 4
 """The version of the format. Raise it with each change of the index's content or of the tokenizer."""
 
 _ALIGNMENT = 64
@@ -30,20 +30,17 @@ _KINDS = frozenset("bfiu")  # types of numbers; objects are refused, because loa
 Array = NDArray[Any]
 
 
-def write_index(arrays: Mapping[str, Array], path: Path, *, about: Mapping[str, str | int]) -> None:
+def write_index(arrays: Mapping[str, Array], path: Path) -> None:
     """Write an index to ``path``, replacing the file's content in place.
 
     Until the call has ended, the file is incomplete.
-
-    Args:
-        about: facts such as version and dimension; ``read_index`` returns the index only for equal facts.
     """
     entries, place = {}, 0
     for name, array in arrays.items():
         flat = np.ascontiguousarray(array)
         entries[name] = [flat.dtype.str, list(flat.shape), place, zlib.crc32(flat.reshape(-1).view(np.uint8).data)]
         place = _align(place + flat.nbytes)
-    header = json.dumps({"form": _FORM, "about": dict(about), "arrays": entries}).encode()
+    header = json.dumps({"form": _FORM, "arrays": entries}).encode()
     with path.open("wb") as file:
         file.write(len(header).to_bytes(8, "little") + header)
         for array in arrays.values():
@@ -52,8 +49,8 @@ def write_index(arrays: Mapping[str, Array], path: Path, *, about: Mapping[str, 
         _pad(file)  # the last array then ends at a whole block
 
 
-def read_index(path: Path, *, about: Mapping[str, str | int]) -> dict[str, Array] | None:
-    """Return the index in a file; None if the file is missing, damaged, of another format, or of another ``about``.
+def read_index(path: Path) -> dict[str, Array] | None:
+    """Return the index in a file; None if the file is missing, damaged, or of another format.
 
     The arrays are read-only and mapped to the file. Their checksums are compared before, so that only the pages that a
     search needs become the process's memory.
@@ -62,7 +59,7 @@ def read_index(path: Path, *, about: Mapping[str, str | int]) -> dict[str, Array
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             header = json.loads(file.read(length)) if length <= path.stat().st_size else {}
-            if header.get("form") != _FORM or header["about"] != dict(about):
+            if header.get("form") != _FORM:
                 return None
             first = _align(8 + length)
             data = np.memmap(path, np.uint8, mode="r", offset=first).view(np.ndarray)

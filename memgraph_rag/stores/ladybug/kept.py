@@ -1,8 +1,9 @@
 """Search indexes that are kept in files next to a Ladybug file.
 
 The module knows no statement and no index: the caller gives the content of an index, and a digest of the state that it
-was made from. Invariants: a file under the name of a digest is complete. After ``remove`` no file is kept, complete or
-not, until the next ``keep``. Only the owner can read the files.
+was made from. Invariants: a file under the name of a digest is complete, and made from that state or from an earlier
+one since which nothing was deleted. After ``remove`` no file is kept, complete or not, until the next ``keep``. Only
+the owner can read the files.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ __all__ = ["KeptIndexes"]
 
 _KEPT = ".index-"
 _WRITING = ".writing"
+_OWNER = 16  # hexadecimal digits at the beginning of a digest, the same for all states of a namespace
 _SPARE_BYTES = 256 * 2**20  # free disk space for the engine, which ends the process if a checkpoint finds none
 
 logger = logging.getLogger(__name__)
@@ -39,7 +41,7 @@ class KeptIndexes:
         self._may_be_there = True  # False after the folder was searched once and holds no index
 
     def find(self, digest: str) -> Path | None:
-        """Return the path of the index with this digest (16 hexadecimal digits); None if there is none."""
+        """Return the path of the index with this digest (32 hexadecimal digits); None if there is none."""
         path = Path(f"{self._place}{_KEPT}{digest}")
         return path if path.is_file() else None
 
@@ -67,6 +69,7 @@ class KeptIndexes:
             write(scratch)
             with self._lock:  # no write between the digest and the name
                 if (now := digest()) is not None:
+                    self._remove(f"{now[:_OWNER]}[0-9a-f]*")  # of earlier states
                     scratch.replace(f"{self._place}{_KEPT}{now}")
         except OSError as exc:  # no space, or no permission: the next search builds the index again
             logger.info("%s: its index was not kept (%s)", self._place, exc)
@@ -75,16 +78,27 @@ class KeptIndexes:
                 with suppress(OSError):
                     scratch.unlink(missing_ok=True)
 
+    def rename(self, path: Path, digest: str) -> None:
+        """Give a kept index the name of the current state, after a write that deleted nothing.
+
+        The caller holds the lock of the file. A process that stops before this call leaves a file that is never read;
+        the next ``keep`` of the namespace removes it, and so does each ``remove``.
+        """
+        with suppress(OSError):  # the write removed it
+            path.rename(f"{self._place}{_KEPT}{digest}")
+
     def remove(self) -> None:
         """Remove all index files next to the database file, also half-written ones.
 
         The caller holds the lock of the file.
         """
-        if not self._may_be_there:
-            return
+        if self._may_be_there:
+            self._remove(rf"[0-9a-f]*({_WRITING})?")
+            self._may_be_there = False
+
+    def _remove(self, pattern: str) -> None:
         file = Path(self._place)
-        name = re.compile(rf"{re.escape(file.name + _KEPT)}[0-9a-f]{{16}}({_WRITING})?")
+        name = re.compile(re.escape(file.name + _KEPT) + pattern)
         with convert_engine_errors(self._place):
             for path in [path for path in file.parent.iterdir() if name.fullmatch(path.name)]:
                 path.unlink(missing_ok=True)
-        self._may_be_there = False

@@ -192,15 +192,15 @@ class LadybugStore(graph_writes.WrittenGraph):
 
     @override
     def find_kept_index(self) -> Path | None:
-        """Return the kept index file of the current state of the namespace; None if there is none, or in memory."""
+        """Return the kept index file that the current state continues; None if there is none, or in memory."""
         digest = None if self._file.place == IN_MEMORY else self._make_state_digest()
         return None if digest is None else self._file.kept.find(digest)
 
     @override
     def keep_index(self, write: Callable[[Path], None], *, version: int, nbytes: int) -> None:
-        """Keep an index file next to this file. Every write, of any namespace, removes it first.
+        """Keep an index file next to this file. A write that deletes something, in any namespace, removes it first.
 
-        A kept question counts as a write. Nothing is kept in memory, for a read-only store, or on Windows.
+        Nothing is kept in memory, for a read-only store, or on Windows.
         """
         if self._read_only or self._file.place == IN_MEMORY:
             return
@@ -213,13 +213,14 @@ class LadybugStore(graph_writes.WrittenGraph):
     def _make_state_digest(self) -> str | None:
         """Return a digest of the current state of the namespace, which differs from every other state, even in a copy.
 
-        It follows from the mark of the last write. None if an older version of this library made that write.
+        It follows from the mark of the last write. None if an older version of this library made that write. The first
+        half of the digest is that of the namespace.
         """
         mark = next((row["mark"] for row in self._run("read/find_namespace_mark")), "")
         if not mark:
             return None
-        state = [self._namespace, mark, self._dimension]
-        return hashlib.sha256(json.dumps(state).encode()).hexdigest()[:16]
+        states = ([self._namespace], [self._namespace, mark, self._dimension])
+        return "".join(hashlib.sha256(json.dumps(state).encode()).hexdigest()[:16] for state in states)
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -233,6 +234,8 @@ class LadybugStore(graph_writes.WrittenGraph):
             if self._read_only:
                 schema.check_current(stored, version=version, address=self._file.place)
             if stored.get("version", 0) < version:
+                if self._file.place != IN_MEMORY:
+                    self._file.kept.remove()  # a step may change rows without a write of their namespace
                 self._file.change_schema(
                     lambda execute: self._build(execute, stored.get("version", 0), embedder, dimension),
                     row_bytes=self._file.size if stored else 0,  # a step may rewrite a whole table
@@ -347,15 +350,22 @@ class LadybugStore(graph_writes.WrittenGraph):
         self._require_writable()
         with self._file.lock:  # while this thread waited, another may have closed the file or embedded it anew
             self._require_open()
+            kept = self.find_kept_index()
 
             def begin_and_work(execute: Execute) -> T:
-                run = self._runner(execute)
-                if first == graph_writes.COUNTED and self._file.place != IN_MEMORY:
-                    self._file.kept.remove()
-                graph_writes.begin(run, first)
-                return work(run, self._creator(execute))
+                def execute_watched(text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+                    if "DELETE" in text and self._file.place != IN_MEMORY:
+                        self._file.kept.remove()  # before the commit, so that no deleted text outlives it
+                    return execute(text, parameters)
 
-            return self._file.transaction(begin_and_work, row_bytes=row_bytes)
+                run = self._runner(execute_watched)
+                graph_writes.begin(run, first)
+                return work(run, self._creator(execute_watched))
+
+            result = self._file.transaction(begin_and_work, row_bytes=row_bytes)
+            if kept is not None and (digest := self._make_state_digest()):
+                self._file.kept.rename(kept, digest)
+            return result
 
     @override
     def _find_near(self, run: graph_reads.Run, columns: rows.Columns) -> list[Similar]:
