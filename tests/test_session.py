@@ -209,7 +209,7 @@ def test_invalid_turn_is_refused_and_nothing_is_stored(memory: Memory, wrong: An
     assert session.add([]).added == 0
 
 
-def test_times_of_all_kinds(memory: Memory) -> None:
+def test_turns_take_times_as_text_and_datetime(memory: Memory) -> None:
     session = memory.session(user="ann")
     began = datetime.now(timezone.utc) - timedelta(seconds=1)
     session.add(
@@ -235,7 +235,7 @@ def test_times_of_all_kinds(memory: Memory) -> None:
 
 
 @pytest.mark.full("takes a turn of a megabyte")
-def test_a_turn_of_a_megabyte(memory: Memory) -> None:
+def test_turn_of_a_megabyte_is_stored_whole(memory: Memory) -> None:
     session = memory.session(user="ann")
     long = "The river rose above the stone bridge again. " * 23_000
     session.add([turn("Before."), turn(long, id="long"), turn("After.")])
@@ -305,7 +305,7 @@ def test_a_forgotten_session_begins_anew(memory: Memory) -> None:
     assert len(said(memory)) == 1
 
 
-def test_export_of_one_user(memory: Memory, tmp_path: Path) -> None:
+def test_export_of_a_user_holds_that_user_alone(memory: Memory, tmp_path: Path) -> None:
     for user in ("ann", "tom"):
         memory.session(user=user).add(turns(40))
 

@@ -162,7 +162,7 @@ def test_body_is_not_shown() -> None:
     assert "sesame" not in repr(Settings.load(endpoint={"body": {"key": "sesame"}}))
 
 
-def test_a_key_may_come_from_a_callable() -> None:
+def test_callable_gives_the_key_of_an_endpoint() -> None:
     assert Settings.load(endpoint={"key": lambda: "sesame"}).endpoint.key() == "sesame"  # type: ignore[operator]
 
 

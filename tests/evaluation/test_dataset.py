@@ -31,7 +31,7 @@ def test_turns_follow_the_messages_not_the_offsets_of_the_folder(talk: Path):
         ("some day", None),
     ],
 )
-def test_dates_of_conversations(text: str, iso: str | None):
+def test_time_of_a_conversation_becomes_iso(text: str, iso: str | None):
     assert dataset.read_time(text) == iso
 
 
@@ -109,7 +109,7 @@ def test_questions_about_what_is_not_there_are_refused(paragraphs: Path, changes
 @pytest.mark.parametrize(
     ("answers", "expected"), [("leg", ("leg",)), (["leg", 3], ("leg", "3")), ([], ()), (None, ()), ("", ())]
 )
-def test_one_answer_is_not_its_letters(paragraphs: Path, answers: object, expected: tuple[str, ...]):
+def test_single_answer_is_read_like_a_list_of_one(paragraphs: Path, answers: object, expected: tuple[str, ...]):
     row = json.loads((paragraphs / "questions.jsonl").read_text().splitlines()[0])
     (paragraphs / "questions.jsonl").write_text(json.dumps(row | {"answers": answers}))
     assert dataset.read_folder(paragraphs).questions[0].answers == expected

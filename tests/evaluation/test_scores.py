@@ -44,7 +44,7 @@ def test_a_reply_names_an_option(said: str, place: int | None):
     assert find_chosen_option(said, OPTIONS) == place
 
 
-def test_text_metrics():
+def test_text_scores_compare_words_without_case_and_articles():
     assert f1("the red fox", "A fox!") == pytest.approx(2 / 3)
     assert (f1("", "fox"), f1("", "")) == (0, 0)
     assert (exact_match("The Fox.", "fox"), exact_match("a fox ran", "fox")) == (1, 0)

@@ -30,7 +30,7 @@ NESTED = 100_000
 # ── text ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_str_is_always_text():
+def test_str_is_text_even_if_it_looks_like_a_path():
     document = load("/no/such/file")
     assert document.text == "/no/such/file"
     assert (document.title, document.source) == ("", "")
@@ -62,7 +62,7 @@ def test_a_document_passes_and_can_be_given_other_names():
 # ── files ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_path_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_path_is_read_as_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "notes").mkdir()
     written(tmp_path, "notes/rain.txt", "Rain fell.")
     monkeypatch.chdir(tmp_path)
@@ -278,7 +278,7 @@ def test_chat_becomes_paragraphs():
     assert document.title == ""
 
 
-def test_messages_are_turns():
+def test_messages_become_turns():
     document = load(
         [
             Message("user", "Is it\n\nraining?", "2024-05-01T10:00Z"),
@@ -329,14 +329,14 @@ def test_a_document_can_be_given_with_turns():
     assert load(Document("Why?\n\n\nNo.", "talk", turns=list(turns)), title="Talk") == document  # type: ignore[arg-type]
 
 
-def test_turns_are_content():
+def test_turns_change_the_hash_of_a_document():
     plain = Document("user: Why?\n\nuser: So.", "talk")
     chat = load([Message("user", "Why?"), Message("user", "So.")])
     assert chat.text == plain.text
     assert len({plain.sha256, chat.sha256, replace(chat, turns=(Turn(0, 22, "user"),)).sha256}) == 3
 
 
-def test_without_turns_the_hash_is_what_it_was():
+def test_document_without_turns_keeps_its_hash_of_older_versions():
     document = Document("Rain fell.", "rain", title="Rain", metadata={"year": 1901, "author": "Ann"})
     assert document.sha256 == "865aae52e883dd48ba7079f7098833fe3a337804252836ae9931bfb16d0777ec"
 
@@ -390,7 +390,7 @@ def test_a_program_has_its_path_as_title(tmp_path: Path):
     assert load(written(tmp_path / "fox", "run.py", "# not a title\n")).title.endswith("/fox/run.py")
 
 
-def test_a_notebook_is_its_cells(tmp_path: Path):
+def test_notebook_is_read_as_its_cells(tmp_path: Path):
     cells = [
         {"cell_type": "markdown", "source": ["# Foxes\n", "They run."]},
         {"cell_type": "code", "source": "fox.run()", "outputs": [{"text": "secret"}]},

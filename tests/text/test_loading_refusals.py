@@ -143,7 +143,7 @@ def test_subclass_of_str_becomes_str():
         assert document.key == "k"
 
 
-def test_title_is_a_str():
+def test_title_that_is_no_str_is_refused():
     assert "title" in refusal("text", title=3)
 
 

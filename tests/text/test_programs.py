@@ -55,7 +55,7 @@ def hunt(fox):
         ("b/a.md", "def f():\n    pass\n", []),
     ],
 )
-def test_definitions(name: str, text: str, signatures: list[str]) -> None:
+def test_functions_and_classes_are_found_with_their_signatures(name: str, text: str, signatures: list[str]) -> None:
     assert [found.signature for found in definitions(text, name)] == signatures
 
 

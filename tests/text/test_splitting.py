@@ -90,7 +90,7 @@ def test_text_between_cuts_is_split_alone(text: str, limit: int, count: TokenCou
 @example("a" + " " * 50 + "b", 7, characters)
 @example("ab  cd", 3, characters)
 @example(" \n ", 1, characters)
-def test_every_split_holds(text: str, limit: int, count: TokenCounter):
+def test_spans_cover_any_text_within_the_limit(text: str, limit: int, count: TokenCounter):
     assert_holds(text, split(text, count_tokens=count, max_tokens=limit), count, limit)
 
 
