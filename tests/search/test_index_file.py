@@ -116,7 +116,8 @@ def change_memory(memory: Memory, change: str, key: str) -> None:
         store = memory._parts.store
         assert isinstance(store, LadybugStore)
         with opened(Path(store._file.place), namespace="other") as other:
-            other.add(f"Something else{key}.")
+            other.add(f"Something else{key}.", key="only")
+            other.forget("only")
     elif change == "replace":
         memory.add(f"Otto saw nobody but Mia{key}0.", key=key)
     elif change == "forget":

@@ -2,8 +2,8 @@
 
 The module knows no statement and no index: the caller gives the content of an index, and a digest of the state that it
 was made from. Invariants: a file under the name of a digest is complete, and made from that state or from an earlier
-one since which nothing was deleted. After ``remove`` no file is kept, complete or not, until the next ``keep``. Only
-the owner can read the files.
+one since which the namespace deleted nothing. After ``remove`` no file of the namespace is kept, complete or not, until
+the next ``keep``. Only the owner can read the files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["KeptIndexes"]
 
 _KEPT = ".index-"
 _WRITING = ".writing"
-_OWNER = 16  # hexadecimal digits at the beginning of a digest, the same for all states of a namespace
+_FIRST = 16  # hexadecimal digits at the beginning of a digest, the same for all states of a namespace
 _SPARE_BYTES = 256 * 2**20  # free disk space for the engine, which ends the process if a checkpoint finds none
 
 logger = logging.getLogger(__name__)
@@ -38,7 +38,6 @@ class KeptIndexes:
     def __init__(self, place: str, lock: AbstractContextManager[object]) -> None:
         self._place = place
         self._lock = lock
-        self._may_be_there = True  # False after the folder was searched once and holds no index
 
     def find(self, digest: str) -> Path | None:
         """Return the path of the index with this digest (32 hexadecimal digits); None if there is none."""
@@ -63,13 +62,12 @@ class KeptIndexes:
             with self._lock:
                 if (now := digest()) is None:
                     return
-                self._may_be_there = True
                 scratch = Path(f"{self._place}{_KEPT}{now}{_WRITING}")
                 scratch.touch(0o600)
             write(scratch)
             with self._lock:  # no write between the digest and the name
                 if (now := digest()) is not None:
-                    self._remove(f"{now[:_OWNER]}[0-9a-f]*")  # of earlier states
+                    self._remove(f"{now[:_FIRST]}[0-9a-f]*")  # of earlier states
                     scratch.replace(f"{self._place}{_KEPT}{now}")
         except OSError as exc:  # no space, or no permission: the next search builds the index again
             logger.info("%s: its index was not kept (%s)", self._place, exc)
@@ -87,14 +85,13 @@ class KeptIndexes:
         with suppress(OSError):  # the write removed it
             path.rename(f"{self._place}{_KEPT}{digest}")
 
-    def remove(self) -> None:
-        """Remove all index files next to the database file, also half-written ones.
+    def remove(self, digest: str = "") -> None:
+        """Remove the index files of the namespace of a digest, or of all namespaces; also half-written ones.
 
         The caller holds the lock of the file.
         """
-        if self._may_be_there:
-            self._remove(rf"[0-9a-f]*({_WRITING})?")
-            self._may_be_there = False
+        first = digest[:_FIRST]
+        self._remove(rf"({first}[0-9a-f]*|[0-9a-f]{{{_FIRST}}})({_WRITING})?")  # names of an older version are shorter
 
     def _remove(self, pattern: str) -> None:
         file = Path(self._place)

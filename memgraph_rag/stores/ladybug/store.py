@@ -198,7 +198,7 @@ class LadybugStore(graph_writes.WrittenGraph):
 
     @override
     def keep_index(self, write: Callable[[Path], None], *, version: int, nbytes: int) -> None:
-        """Keep an index file next to this file. A write that deletes something, in any namespace, removes it first.
+        """Keep an index file next to this file. A write of the namespace that deletes something removes it first.
 
         Nothing is kept in memory, for a read-only store, or on Windows.
         """
@@ -219,8 +219,7 @@ class LadybugStore(graph_writes.WrittenGraph):
         mark = next((row["mark"] for row in self._run("read/find_namespace_mark")), "")
         if not mark:
             return None
-        states = ([self._namespace], [self._namespace, mark, self._dimension])
-        return "".join(hashlib.sha256(json.dumps(state).encode()).hexdigest()[:16] for state in states)
+        return _digest(self._namespace) + _digest(self._namespace, mark, self._dimension)
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -355,7 +354,7 @@ class LadybugStore(graph_writes.WrittenGraph):
             def begin_and_work(execute: Execute) -> T:
                 def execute_watched(text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
                     if "DELETE" in text and self._file.place != IN_MEMORY:
-                        self._file.kept.remove()  # before the commit, so that no deleted text outlives it
+                        self._file.kept.remove(_digest(self._namespace))  # before the commit
                     return execute(text, parameters)
 
                 run = self._runner(execute_watched)
@@ -425,6 +424,10 @@ class LadybugStore(graph_writes.WrittenGraph):
             raise StoreError(f"{show(self)} is closed. Open it again.")
         if self._generation != self._file.generation:
             raise schema.make_replaced_embeddings_error(self._file.place)
+
+
+def _digest(*facts: str | int) -> str:
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
 
 def _find_nearest(
