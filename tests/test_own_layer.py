@@ -285,7 +285,7 @@ def test_annotations_of_lost_segments_are_found_and_built_again(open_memory: Ope
     memory.add(ADA, key="ada")
     store: Any = memory._parts.store
     store._transaction(
-        "harm", lambda run, _: run("write/delete_lost_segments", node_ids=[annotations(memory)[0].segment_ids[0]])
+        "harm", lambda write: write.run("write/delete_lost_segments", node_ids=[annotations(memory)[0].segment_ids[0]])
     )
 
     wrong = [damage.what for damage in memory.maintenance.examine()]

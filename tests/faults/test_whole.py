@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -69,10 +70,14 @@ def test_reader_sees_whole_documents(place: Place, engine: str, before: State, a
         store = memory._parts.store
         transaction = store._transaction  # type: ignore[attr-defined]
 
-        def watch(operation: str, work: Callable[..., Any], **given: Any) -> Any:
+        def watch(operation: str, work: Callable[..., Any], *given: Any, **options: Any) -> Any:
             if operation in ("remember", "learn"):  # a reader's own: what it was answered, and what it learnt
-                return transaction(operation, work, **given)
-            return transaction(operation, lambda run, create: work(watched(run), watched(create)), **given)
+                return transaction(operation, work, *given, **options)
+
+            def seen_work(write: Any) -> Any:
+                return work(replace(write, run=watched(write.run), create=watched(write.create)))
+
+            return transaction(operation, seen_work, *given, **options)
 
         store._transaction = watch  # type: ignore[attr-defined]
         move(memory, before, after)

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import ladybug
 import pytest
-from memories import FOX, RIVER, OpenMemory
+from memories import FOX, RIVER, OpenMemory, options
 
 from memgraph_rag import Document, Failure, Memory, Receipt
 from memgraph_rag.errors import DocumentNotFound, StoreError, StoreUnavailable
@@ -40,6 +41,31 @@ def actions(outcomes: Sequence[Receipt | Failure]) -> dict[str, object]:
         )
         for item in outcomes
     }
+
+
+def test_adding_a_document_takes_10_statements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They include BEGIN and COMMIT. A document takes one more if it names new entities and stored ones."""
+    memory = Memory(tmp_path / "notes.lbug", **options(layers=("entities",)))
+    statements: list[object] = []
+    execute = ladybug.Connection.execute
+
+    def counted(self: ladybug.Connection, query: Any, *given: Any, **options: Any) -> Any:
+        statements.append(query)
+        return execute(self, query, *given, **options)
+
+    monkeypatch.setattr(ladybug.Connection, "execute", counted)
+    stored = FOX * 200
+    for key, title, text, most in (
+        ("first", "Ann", stored, 10),
+        ("stored entities", "Ann", stored, 10),
+        ("new entities and stored ones", "Bob Tolland", f"{stored} Bob Tolland met Jonas Bridge.", 11),
+    ):
+        statements.clear()
+        receipt = memory.add(Document(text, key, title=title))
+        assert receipt.counts["NEXT"] > 0
+        assert receipt.counts["TITLED"] > 0
+        assert len(statements) <= most, (key, statements)
+    memory.close()
 
 
 @pytest.mark.data

@@ -23,8 +23,8 @@ def test_receipt_reports_forgotten_document_that_was_added_again(
     writing: Any = store
     transaction = writing._transaction
 
-    def added_again(operation: str, work: Any, **options: Any) -> Any:
-        done = transaction(operation, work, **options)
+    def added_again(*given: Any) -> Any:
+        done = transaction(*given)
         monkeypatch.undo()
         store.write(large)
         return done

@@ -58,7 +58,7 @@ VALUES: dict[str, Any] = {
 
 ROW: dict[str, Any] = {
     "id": "s", "name": "s", "text": "s", "index": 0, "level": 1, "start": 0, "end": 1, "tokens": 1,
-    "source_id": "a", "target_id": "b", "weight": 0.5, "embedding": VALUES["vector"],
+    "source_id": "a", "target_id": "b", "previous_id": "", "weight": 0.5, "embedding": VALUES["vector"],
     "document_id": "d", "title": "s", "key": "k", "source": "", "sha256": "0", "before": "1", "added_at": "",
     "characters": 1,
     "segments": 1, "layers": ["points"], "model": "", "metadata": "{}", "recognizer": "", "speaker": "", "time": "",
@@ -178,13 +178,8 @@ def test_every_statement_is_planned(engine: str, make_store: MakeStore, place: d
     if engine == "ladybug":
         with ladybug.Database(str(place["address"])) as database, ladybug.Connection(database) as connection:
             own = [queries.statement(name, "ladybug") for name in names_used("ladybug")]
-            for_few = [
-                statement for name in names_used("ladybug") if (statement := queries.find_shared_statement(name))
-            ]
-            for_many = [
-                queries.table_statement(statement.name) for statement in for_few if "UNWIND $rows" in statement.text
-            ]
-            for statement in dict.fromkeys((*own, *for_few, *for_many)):
+            for_many = [queries.table_statement(name) for name in names_used("ladybug")]
+            for statement in dict.fromkeys((*own, *for_many)):
                 result = connection.execute(f"EXPLAIN {statement.text}", parameters(statement, "ladybug"))
                 assert isinstance(result, ladybug.QueryResult)
                 assert result.get_num_tuples()

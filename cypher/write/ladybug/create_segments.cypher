@@ -1,11 +1,11 @@
-// Store segments and tie them to their documents.
+// Store segments, and tie each to its document and to the segment before it.
 // params: namespace, rows
 // returns: -
 // needs: Document.id, Segment.id
 LOAD FROM $rows
 MATCH (d:Document {id: document_id})
 WHERE d.namespace = $namespace
-CREATE (d)-[:HAS_SEGMENT]->(:Segment {
+CREATE (d)-[:HAS_SEGMENT]->(s:Segment {
   id: id,
   namespace: $namespace,
   name: name,
@@ -21,3 +21,7 @@ CREATE (d)-[:HAS_SEGMENT]->(:Segment {
   time: time,
   echo: echo
 })
+WITH s, previous_id
+MATCH (p:Segment {id: previous_id})
+WHERE p.namespace = $namespace
+CREATE (p)-[:NEXT]->(s)

@@ -1,4 +1,4 @@
-// Store segments and tie them to their documents. An echo has no namespace id, so that the full-text index never finds
+// Store segments, and tie each to its document and to the segment before it. An echo has no namespace id, so that the full-text index never finds
 // it.
 // params: namespace, namespace_id, rows
 // returns: -
@@ -6,7 +6,7 @@
 UNWIND $rows AS row
 MATCH (d:Document {id: row.document_id})
 WHERE d.namespace = $namespace
-CREATE (d)-[:HAS_SEGMENT]->(:Segment {
+CREATE (d)-[:HAS_SEGMENT]->(s:Segment {
   id: row.id,
   namespace: $namespace,
   namespace_id: CASE WHEN row.echo THEN '' ELSE $namespace_id END,
@@ -24,3 +24,7 @@ CREATE (d)-[:HAS_SEGMENT]->(:Segment {
   time: row.time,
   echo: row.echo
 })
+WITH s, row
+MATCH (p:Segment {id: row.previous_id})
+WHERE p.namespace = $namespace
+CREATE (p)-[:NEXT]->(s)

@@ -21,6 +21,7 @@ from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.ladybug import rewrite as ladybug_rewrite
 from memgraph_rag.stores.ladybug import sidecars as ladybug_sidecars
 from memgraph_rag.stores.ladybug.file import IN_MEMORY, Execute, LadybugFile
+from memgraph_rag.stores.layer_rows import DocumentWrite
 from memgraph_rag.stores.shared import graph_reads, graph_writes, queries, relation_rows, relation_writes, rows, schema
 from memgraph_rag.stores.shared.document_languages import save_languages
 from memgraph_rag.stores.shared.document_reader import DOCUMENTS_TOGETHER, iterate_graphs
@@ -341,7 +342,8 @@ class LadybugStore(graph_writes.WrittenGraph):
     def _transaction(
         self,
         operation: str,
-        work: Callable[[graph_reads.Run, rows.Create], T],
+        work: graph_writes.Work[T],
+        document_ids: Sequence[str] = (),
         *,
         row_bytes: int = 0,
         first: str = graph_writes.COUNTED,
@@ -358,8 +360,8 @@ class LadybugStore(graph_writes.WrittenGraph):
                     return execute(text, parameters)
 
                 run = self._runner(execute_watched)
-                graph_writes.begin(run, first)
-                return work(run, self._creator(execute_watched))
+                found = graph_writes.begin(run, first, document_ids)
+                return work(DocumentWrite(run, self._creator(execute_watched), self._find_near, found))
 
             result = self._file.transaction(begin_and_work, row_bytes=row_bytes)
             if kept is not None and (digest := self._make_state_digest()):
@@ -377,10 +379,11 @@ class LadybugStore(graph_writes.WrittenGraph):
     def _creator(self, execute: Execute) -> rows.Create:
         def create(name: str, columns: rows.Columns, /, **parameters: Any) -> None:
             count = len(columns[next(iter(columns))])
-            few = queries.find_shared_statement(name) if count <= FEW_ROWS else None
-            statement = few or queries.table_statement(name)
+            statement = queries.statement(name, DIALECT)
+            is_few = count <= FEW_ROWS and statement.takes_list
             if count:
-                stored = rows.as_dicts(columns) if few else _to_arrow(columns)
+                stored = rows.as_dicts(columns) if is_few else _to_arrow(columns)
+                statement = statement if is_few else queries.table_statement(name)
                 execute(statement.text, statement.bind(self._bound, {"rows": stored, **parameters}))
 
         return create

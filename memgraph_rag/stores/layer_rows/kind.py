@@ -28,6 +28,7 @@ class DocumentWrite:
     """A running transaction: its statements, and the consequences of its deletions that are still open.
 
     Attributes:
+        found: the rows of the stored documents among those that the transaction names, by id, before its changes.
         removed_writings: the written forms of entities in the deleted mentions and titles.
         parted: ids of the entities that deleted relations joined.
         unnamed: ids of the entities without a mention or title; they are deleted last.
@@ -36,6 +37,7 @@ class DocumentWrite:
     run: Run
     create: Create
     find_near: FindNear
+    found: Mapping[str, rows.Row] = field(default_factory=dict)
     removed_writings: rows.Writings = field(default_factory=dict)
     parted: set[str] = field(default_factory=set)
     unnamed: list[str] = field(default_factory=list)

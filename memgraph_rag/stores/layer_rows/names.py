@@ -94,8 +94,7 @@ class NameRows(RowKind):
         write.removed_writings = {}
         write.create("write/create_entities", rows.entity_columns(new, normals))
         write.create("write/save_entities", rows.entity_columns(known, normals))
-        write.create("write/link_mentions", rows.mention_columns(graphs))
-        write.create("write/link_titles", rows.title_columns(graphs))
+        write.create("write/link_names", rows.name_columns(graphs))
 
     @override
     def remove(self, write: DocumentWrite, document_ids: Sequence[str]) -> None:

@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute, csv
 
+from memgraph_rag.stores.layer_rows import DocumentWrite
 from memgraph_rag.stores.neo4j.answers import add_words
 from memgraph_rag.stores.shared import graph_writes, rows, schema
 from memgraph_rag.stores.shared.overview_writes import write_overviews
@@ -39,11 +40,8 @@ NODES = {
 """Statements that create nodes, and the label of these nodes."""
 
 EDGES = {
-    "write/link_segments": ("NEXT", "source_id", "target_id"),
     "write/link_points_to_segments": ("SUMMARIZES", "source_id", "target_id"),
     "write/link_points_to_points": ("SUMMARIZES", "source_id", "target_id"),
-    "write/link_mentions": ("MENTIONS", "segment_id", "entity_id"),
-    "write/link_titles": ("TITLED", "document_id", "entity_id"),
     "write/link_relations": ("RELATES_TO", "source_id", "target_id"),
     "write/link_sections_to_sections": ("CONTAINS", "source_id", "target_id"),
     "write/link_sections_to_segments": ("CONTAINS", "source_id", "target_id"),
@@ -61,7 +59,7 @@ LATER = {
 }
 """Statements whose rows are not written, and why."""
 
-PROPERTIES_TOO = {"RELATES_TO": ("source_id", "target_id"), "TITLED": ("document_id",)}
+PROPERTIES_TOO = {"RELATES_TO": ("source_id", "target_id")}
 """The id columns of a relationship type that are stored as properties too."""
 
 BETWEEN = "\x1f"
@@ -117,7 +115,7 @@ class BulkWriter:
 
     def write(self, graphs: Sequence[DocumentGraph]) -> None:
         """Add documents. The caller adds each document once (not checked)."""
-        graph_writes.replace(self._run, self._create, _find_no_names, graphs)
+        graph_writes.replace(DocumentWrite(self._run, self._create, _find_no_names), graphs)
         self._documents += len(graphs)
         self._segments += sum(len(graph.segments) for graph in graphs)
 
@@ -154,7 +152,6 @@ class BulkWriter:
     @property
     def _reads(self) -> dict[str, Callable[[dict[str, Any]], list[dict[str, Any]]]]:
         return {
-            "read/find_documents": lambda _: [],  # each document comes once
             "read/find_surfaces": lambda given: self._entities.surfaces(given["entity_ids"]),
             "read/count_relations": lambda given: self._entities.list_joined(given["entity_ids"]),
             "read/find_unchanged_documents": lambda given: [{"id": item} for item in given["document_ids"]],
@@ -168,12 +165,29 @@ class BulkWriter:
             return
         if name in NODES:
             self._node(NODES[name], self._add_computed(NODES[name], dict(columns)))
+        elif name == "write/link_names":
+            self._link_names(columns)
         elif name in EDGES:
             self._edge(*EDGES[name], dict(columns))
         else:
             self._entities.store(name, columns)
         if name == "write/create_segments":
             self._edge("HAS_SEGMENT", "document_id", "id", {name: columns[name] for name in ("document_id", "id")})
+            linked = [
+                (before, own) for before, own in zip(columns["previous_id"], columns["id"], strict=True) if before
+            ]
+            self._edge("NEXT", "source_id", "target_id", rows.edge_columns(linked))
+
+    def _link_names(self, columns: rows.Columns) -> None:
+        is_title = [kind == rows.TITLE_KIND for kind in columns["kind"]]
+        for kind, of_titles, names in (
+            ("MENTIONS", False, tuple(columns)),
+            ("TITLED", True, ("source_id", "entity_id", "document_id", "surface")),
+        ):
+            chosen = [place for place, title in enumerate(is_title) if title is of_titles]
+            self._edge(
+                kind, "source_id", "entity_id", {name: [columns[name][place] for place in chosen] for name in names}
+            )
 
     def _add_computed(self, label: str, columns: rows.Columns) -> rows.Columns:
         """Add the properties that the statement itself computes for nodes with this label."""
@@ -181,6 +195,7 @@ class BulkWriter:
             columns["version"] = [FIRST_VERSION] * len(columns["id"])
         if label == "Segment":
             within = rows.namespace_id(self._namespace)
+            del columns["previous_id"]
             columns = add_words(columns) | {"namespace_id": ["" if echo else within for echo in columns["echo"]]}
         return columns
 
@@ -191,6 +206,8 @@ class BulkWriter:
         self._table(f"--nodes={label}", {"id:ID": ids, **constant, **others})
 
     def _edge(self, kind: str, source: str, target: str, columns: rows.Columns) -> None:
+        if not columns[source]:
+            return
         ends = {":START_ID": columns[source], ":END_ID": columns[target]}
         kept = PROPERTIES_TOO.get(kind, ())
         others = {name: values for name, values in columns.items() if name in kept or name not in (source, target)}

@@ -13,13 +13,13 @@ from functools import partial
 from typing import Any
 
 from memgraph_rag.errors import StoreError
+from memgraph_rag.stores.layer_rows import DocumentWrite
 from memgraph_rag.stores.neo4j.answers import segment_words
 from memgraph_rag.stores.shared import relation_writes
 from memgraph_rag.stores.shared.document_languages import save_languages
 from memgraph_rag.stores.shared.graph_reads import Run
 from memgraph_rag.stores.shared.relation_rows import make_embedding_columns
-from memgraph_rag.stores.shared.relation_writes import FindNear
-from memgraph_rag.stores.shared.rows import Columns, Create
+from memgraph_rag.stores.shared.rows import Columns
 
 __all__ = ["await_indexes", "complete", "complete_words"]
 
@@ -59,36 +59,36 @@ def await_indexes(run: Run) -> None:
             continue
 
 
-def complete(run: Run, hold: Callable[[Callable[[Run, Create], object]], object], find_near: FindNear) -> None:
+def complete(run: Run, hold: Callable[[Callable[[DocumentWrite], object]], object]) -> None:
     """Add the empty lists of documents and overviews of a namespace, and link near-synonymous names.
 
     Args:
         hold: runs its argument in one transaction of the namespace, which does not count as a write.
     """
     for name in ("write/fill_document_lists", "write/fill_overview_lists"):
-        hold(lambda within, _, name=name: within(name))
+        hold(lambda write, name=name: write.run(name))
     last = ""
     while listed := run("read/list_embedded_entities", after=last, k=NAMES_AT_ONCE):
         last = listed[-1]["id"]
         columns = make_embedding_columns([row["id"] for row in listed], [row["embedding"] for row in listed])
-        hold(partial(_relink_names, find_near, columns))
+        hold(partial(_relink_names, columns))
 
 
-def complete_words(run: Run, hold: Callable[[Callable[[Run, Create], object]], object]) -> None:
+def complete_words(run: Run, hold: Callable[[Callable[[DocumentWrite], object]], object]) -> None:
     """Find the languages of a namespace's documents, and store the words of its segments that have none.
 
     Args:
         hold: as for ``complete``.
     """
-    hold(lambda within, _: save_languages(within))
+    hold(lambda write: save_languages(write.run))
     while listed := run("read/list_segments_without_words", k=SEGMENTS_AT_ONCE):
         changes = [
             {"id": row["id"], "words": segment_words(row["title"], row["text"], row["language"])} for row in listed
         ]
-        hold(lambda within, _, changes=changes: within("write/save_words", rows=changes))
+        hold(lambda write, changes=changes: write.run("write/save_words", rows=changes))
 
 
-def _relink_names(find_near: FindNear, columns: Columns, run: Run, create: Create) -> None:
+def _relink_names(columns: Columns, write: DocumentWrite) -> None:
     """Replace the links of these names to their near-synonyms, also those to names of earlier calls."""
-    run("write/delete_similar", entity_ids=columns["id"])
-    relation_writes.link_names(run, create, find_near, columns)
+    write.run("write/delete_similar", entity_ids=columns["id"])
+    relation_writes.link_names(write.run, write.create, write.find_near, columns)

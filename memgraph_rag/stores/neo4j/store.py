@@ -22,6 +22,7 @@ from memgraph_rag.errors import StoreError
 from memgraph_rag.lexical import dates
 from memgraph_rag.lexical.bm25 import most_frequent
 from memgraph_rag.lexical.tokenize import query_terms, stemmer_name
+from memgraph_rag.stores.layer_rows import DocumentWrite
 from memgraph_rag.stores.neo4j import first_opening as neo4j_first_opening
 from memgraph_rag.stores.neo4j import reembed as neo4j_reembed
 from memgraph_rag.stores.neo4j.answers import add_words, decode_hits, index_width, lucene_query, select_trusted_hits
@@ -246,7 +247,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
             if stored and not stored["version"]:
                 for store in map(self.bind_namespace, self.namespaces()):
                     hold = partial(store._transaction, "complete", first=graph_writes.HELD)
-                    neo4j_first_opening.complete(store._run, hold, store._find_near)
+                    neo4j_first_opening.complete(store._run, hold)
             parameters = {"version": version, "embedder": embedder, "dimension": dimension}
             self._connection.write(
                 "migrate",
@@ -408,7 +409,8 @@ class Neo4jStore(graph_writes.WrittenGraph):
     def _transaction(
         self,
         operation: str,
-        work: Callable[[graph_reads.Run, rows.Create], T],
+        work: graph_writes.Work[T],
+        document_ids: Sequence[str] = (),
         *,
         row_bytes: int = 0,
         first: str = graph_writes.COUNTED,
@@ -418,12 +420,12 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
         def check_and_work(execute: Execute) -> T:
             run = self._runner(execute)
-            graph_writes.begin(run, first)
+            found = graph_writes.begin(run, first, document_ids)
             if not self._has_written and run("read/find_namespace_version")[0]["version"] <= 1:
                 # The first write of a namespace locks the schema: reembed does not see this namespace yet.
                 run("write/hold_schema", schema_id=schema.SCHEMA_ID)
             self._check_embedder(run)  # while it waited, another process may have replaced all embeddings
-            return work(run, self._creator(execute))
+            return work(DocumentWrite(run, self._creator(execute), self._find_near, found))
 
         result = self._connection.write(operation, check_and_work)
         self._has_written = True

@@ -6,7 +6,6 @@ whole document. Nothing changes if the stored content is not the one that was ex
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +15,6 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentChanged, StoreError
 from memgraph_rag.stores.layer_rows import KINDS, DocumentWrite
 from memgraph_rag.stores.shared import relation_rows, rows
-from memgraph_rag.stores.shared.graph_reads import Run
-from memgraph_rag.stores.shared.rows import Create
 from memgraph_rag.types import DocumentGraph
 
 __all__ = ["append", "check_appended", "require_content"]
@@ -39,24 +36,22 @@ def check_appended(graph: DocumentGraph, kept: int) -> None:
         )
 
 
-def require_content(run: Run, graph: DocumentGraph, before: str, *, kept: int) -> Mapping[str, Any] | None:
-    """Return the stored row of the document; None if there is none and ``before`` is empty.
+def require_content(stored: rows.Row | None, graph: DocumentGraph, before: str, *, kept: int) -> None:
+    """Refuse to revise a document with this stored row; it is None, and ``before`` empty, for a new document.
 
     Raises:
         DocumentChanged: the stored content has another hash than ``before``; or, with ``kept``, other layers.
     """
-    stored = run("read/find_documents", document_ids=[graph.document.id])
-    is_same = (stored[0]["sha256"] if stored else "") == before
-    if not is_same or (kept and stored and sorted(stored[0]["layers"]) != sorted(graph.document.layers)):
+    is_same = (stored["sha256"] if stored else "") == before
+    if not is_same or (kept and stored and sorted(stored["layers"]) != sorted(graph.document.layers)):
         raise DocumentChanged(
             f"Expected document {show(graph.document.key)} with the content that was read, got another content: "
             "another writer changed or forgot it. Read it again, then write.",
             document_id=graph.document.id,
         )
-    return stored[0] if stored else None
 
 
-def append(run: Run, create: Create, write: DocumentWrite, graph: DocumentGraph, *, kept: int) -> None:
+def append(write: DocumentWrite, graph: DocumentGraph, *, kept: int) -> None:
     """Store the segments after the first ``kept``, their annotations, and the record of the whole document.
 
     The vector of a turn depends on the turns around it. So the vector of the last kept segment is stored again, and
@@ -64,16 +59,14 @@ def append(run: Run, create: Create, write: DocumentWrite, graph: DocumentGraph,
     """
     document, segments = graph.document, graph.segments
     added = replace(graph, segments=segments[kept:], segment_embeddings=graph.segment_embeddings[kept:])
-    last = replace(graph, segments=segments[kept - 1 :])
-    run("write/revise_document", document_id=document.id, **_content(graph))
-    create("write/create_segments", rows.segment_columns([added]))
-    create("write/link_segments", rows.next_columns([last]))
+    write.run("write/revise_document", document_id=document.id, **_content(graph))
+    write.create("write/create_segments", rows.segment_columns([added], after=segments[kept - 1].id))
     echoes = [segment.echo for segment in graph.segments[:kept]]
     places = sorted(
         {max((at for at, echo in enumerate(echoes) if echo is kind), default=kept - 1) for kind in (False, True)}
     )
     vectors = [np.asarray(graph.segment_embeddings[place]) for place in places]
-    create(
+    write.create(
         "write/embed_segments", relation_rows.make_embedding_columns([segments[place].id for place in places], vectors)
     )
     new = {segment.id for segment in added.segments}

@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace as changed
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from typing_extensions import override
 
@@ -32,8 +32,7 @@ from memgraph_rag.stores.shared import (
 from memgraph_rag.stores.shared.document_reader import count_graph_rows, read_graphs
 from memgraph_rag.stores.shared.graph_reads import Run, count_rows, read_mentions, read_relations
 from memgraph_rag.stores.shared.overview_writes import check_overviews, remove_overviews_of_documents, write_overviews
-from memgraph_rag.stores.shared.relation_writes import FindNear
-from memgraph_rag.stores.shared.rows import Columns, Create
+from memgraph_rag.stores.shared.rows import Columns
 from memgraph_rag.stores.shared.stored_graph import StoredGraph
 from memgraph_rag.types import (
     Action,
@@ -62,12 +61,21 @@ HELD = "write/hold_namespace"
 """The first statement of a transaction that makes other writers wait, but does not count as a write."""
 
 
-def begin(run: Run, first: str = COUNTED) -> None:
-    """Run the first statement of a transaction. A counted write gets a random mark, which no other write has."""
-    if first == COUNTED:
-        run(first, mark=secrets.token_hex(16))
-    else:
+Work = Callable[[DocumentWrite], T]
+"""What a transaction does after its first statement."""
+
+
+def begin(run: Run, first: str = COUNTED, document_ids: Sequence[str] = ()) -> dict[str, rows.Row]:
+    """Run the first statement of a transaction. A counted write gets a random mark, which no other write has.
+
+    Returns:
+        With ``COUNTED``, the rows of the stored documents among these, by id.
+    """
+    if first != COUNTED:
         run(first)
+        return {}
+    found = run(first, mark=secrets.token_hex(16), document_ids=list(document_ids) or [""])
+    return {row["id"]: row for row in found}
 
 
 class WrittenGraph(StoredGraph):
@@ -79,12 +87,19 @@ class WrittenGraph(StoredGraph):
 
     @abstractmethod
     def _transaction(
-        self, operation: str, work: Callable[[Run, Create], T], *, row_bytes: int = 0, first: str = COUNTED
+        self,
+        operation: str,
+        work: Work[T],
+        document_ids: Sequence[str] = (),
+        *,
+        row_bytes: int = 0,
+        first: str = COUNTED,
     ) -> T:
         """Return the result of ``work``, after a commit of everything that it ran; roll back if it raises.
 
         Args:
             operation: the name of the write, for messages.
+            document_ids: the documents whose stored rows ``work`` finds in ``DocumentWrite.found``.
             row_bytes: approximate number of bytes that it stores.
             first: its first statement, ``COUNTED`` or ``HELD``.
         """
@@ -106,7 +121,8 @@ class WrittenGraph(StoredGraph):
             return []
         outcomes = self._transaction(
             "write",
-            lambda run, create: replace(run, create, self._find_near, graphs),
+            lambda write: replace(write, graphs),
+            [graph.document.id for graph in graphs],
             row_bytes=sum(map(size, graphs)),
         )
         # Each document was stored as a whole, so the graph itself has the counts of its stored rows.
@@ -122,7 +138,8 @@ class WrittenGraph(StoredGraph):
             document_revisions.check_appended(graph, kept)
         return self._transaction(
             "revise",
-            lambda run, create: revise(run, create, self._find_near, graph, before=before, kept=kept),
+            lambda write: revise(write, graph, before=before, kept=kept),
+            [graph.document.id],
             row_bytes=size(graph),
         )
 
@@ -133,7 +150,8 @@ class WrittenGraph(StoredGraph):
             return []
         stale = self._transaction(
             "extend",
-            lambda run, create: extend(run, create, self._find_near, graphs, layers=layers, namespace=self._namespace),
+            lambda write: extend(write, graphs, layers=layers, namespace=self._namespace),
+            [graph.document.id for graph in graphs],
             row_bytes=sum(map(size, graphs)),
         )
         documents = [graph.document for graph in graphs]
@@ -150,7 +168,7 @@ class WrittenGraph(StoredGraph):
         changes = rows.as_dicts(rows.description_columns(records, before))
         if not changes:
             return []
-        written_rows = self._transaction("describe", lambda run, _: run("write/describe_documents", rows=changes))
+        written_rows = self._transaction("describe", lambda write: write.run("write/describe_documents", rows=changes))
         return sorted(row["id"] for row in written_rows)
 
     @override
@@ -158,32 +176,37 @@ class WrittenGraph(StoredGraph):
         write_checks.check(graph, self._dimension, namespace=self._namespace, extending=True)
         self._transaction(
             "learn",
-            lambda run, create: learn(run, create, self._find_near, graph, namespace=self._namespace),
+            lambda write: learn(write, graph, namespace=self._namespace),
+            [graph.document.id],
             row_bytes=size(graph),
         )
 
     @override
     def forget(self, document_id: str) -> Receipt:
         return self._transaction(
-            "forget", lambda run, create: remove(run, create, self._find_near, document_id, namespace=self._namespace)
+            "forget", lambda write: remove(write, document_id, namespace=self._namespace), [document_id]
         )
 
     @override
     def write_overviews(self, rows: OverviewRows, *, as_of: int) -> list[str]:
         check_overviews(rows, namespace=self._namespace)
-        return self._transaction("write_overviews", lambda run, create: write_overviews(run, create, rows, as_of=as_of))
+        return self._transaction(
+            "write_overviews", lambda write: write_overviews(write.run, write.create, rows, as_of=as_of)
+        )
 
     @override
     def keep(self, question: Question) -> None:
         write_checks.check_question(question)
         self._transaction(
-            "keep", lambda run, create: kept_questions.keep(run, create, question, namespace=self._namespace)
+            "keep",
+            lambda write: kept_questions.keep(write.run, write.create, question, namespace=self._namespace),
         )
 
     @override
     def forget_question(self, question_id: str) -> None:
         self._transaction(
-            "forget_question", lambda run, _: kept_questions.forget(run, question_id, namespace=self._namespace)
+            "forget_question",
+            lambda write: kept_questions.forget(write.run, question_id, namespace=self._namespace),
         )
 
     @override
@@ -194,14 +217,16 @@ class WrittenGraph(StoredGraph):
 
     def _examine(self) -> Flaws:
         """Return the flaws of the graph, while no writer can change it."""
-        return self._transaction("examine", lambda run, _: integrity.find(run), first=HELD)
+        return self._transaction("examine", lambda write: integrity.find(write.run), first=HELD)
 
     @override
     def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
         flaws = self._examine()  # first, so that a graph without flaws gets no counted write
         if not flaws:
             return flaws
-        return self._transaction("mend", lambda run, create: integrity.mend(run, create, self._find_near, vectors))
+        return self._transaction(
+            "mend", lambda write: integrity.mend(write.run, write.create, write.find_near, vectors)
+        )
 
     @override
     def read_graphs(self, document_ids: Sequence[str]) -> list[DocumentGraph]:
@@ -216,7 +241,7 @@ def size(graph: DocumentGraph) -> int:
     return 4 * characters + sum(matrix.nbytes for matrix in matrices)
 
 
-def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[DocumentGraph]) -> list[tuple[Action, int]]:
+def replace(write: DocumentWrite, graphs: Sequence[DocumentGraph]) -> list[tuple[Action, int]]:
     """Store documents in place of those with the same ids. Return each action, with the number of stale questions.
 
     The order is that of ``graphs``. An action is ``ADDED`` or ``REPLACED``. Overviews that rest on a stored document
@@ -226,19 +251,17 @@ def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[Docu
         DocumentError: a stored document has another owner.
     """
     document_ids = [graph.document.id for graph in graphs]
-    records = {row["id"]: rows.decode_document(row) for row in run("read/find_documents", document_ids=document_ids)}
     for graph in graphs:
-        if graph.document.id in records:
-            write_checks.check_owner(records[graph.document.id], graph.document.metadata)
-    stored = {document_id: record.key for document_id, record in records.items()}
-    stale = kept_questions.mark_stale(run, create, stored, Action.REPLACED)
-    remove_overviews_of_documents(run, create, list(stored))
-    write = DocumentWrite(run, create, find_near)
+        if graph.document.id in write.found:
+            record = rows.decode_document(write.found[graph.document.id])
+            write_checks.check_owner(record, graph.document.metadata)
+    stored = {document_id: row["key"] for document_id, row in write.found.items()}
+    stale = kept_questions.mark_stale(write.run, write.create, stored, Action.REPLACED)
+    remove_overviews_of_documents(write.run, write.create, list(stored))
     if stored:
         _remove_documents(write, list(stored))
-    create("write/create_documents", rows.document_columns(graphs))
-    create("write/create_segments", rows.segment_columns(graphs))
-    create("write/link_segments", rows.next_columns(graphs))
+    write.create("write/create_documents", rows.document_columns(graphs))
+    write.create("write/create_segments", rows.segment_columns(graphs))
     for kind in KINDS:
         kind.create(write, graphs)
     write.finish()
@@ -247,7 +270,7 @@ def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[Docu
     ]
 
 
-def revise(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *, before: str, kept: int) -> Action:
+def revise(write: DocumentWrite, graph: DocumentGraph, *, before: str, kept: int) -> Action:
     """Store a document if its stored content has the hash ``before``; with ``kept``, only the segments after those.
 
     An empty ``before`` means that the document must not exist. Returns ``ADDED`` or ``REPLACED``.
@@ -255,11 +278,12 @@ def revise(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, 
     Raises:
         DocumentChanged: the document has other content, or does not exist; or, with ``kept``, it has other layers.
     """
-    stored = document_revisions.require_content(run, graph, before, kept=kept)
+    stored = write.found.get(graph.document.id)
+    document_revisions.require_content(stored, graph, before, kept=kept)
     if not kept or stored is None:
-        return replace(run, create, find_near, [graph])[0][0]
-    remove_overviews_of_documents(run, create, [graph.document.id])
-    document_revisions.append(run, create, DocumentWrite(run, create, find_near), graph, kept=kept)
+        return replace(write, [graph])[0][0]
+    remove_overviews_of_documents(write.run, write.create, [graph.document.id])
+    document_revisions.append(write, graph, kept=kept)
     return Action.REPLACED
 
 
@@ -272,13 +296,7 @@ def _remove_documents(write: DocumentWrite, document_ids: Sequence[str]) -> None
 
 
 def extend(
-    run: Run,
-    create: Create,
-    find_near: FindNear,
-    graphs: Sequence[DocumentGraph],
-    *,
-    layers: Collection[str],
-    namespace: str,
+    write: DocumentWrite, graphs: Sequence[DocumentGraph], *, layers: Collection[str], namespace: str
 ) -> Counter[str]:
     """Store layers of existing documents; return the number of questions that became stale, by document id.
 
@@ -301,14 +319,14 @@ def extend(
                 "that have rows.",
                 document_id=graph.document.id,
             )
-    stored = _begin_extending(run, graphs, namespace)
+    _check_stored(write, graphs, namespace)
+    stored = write.found
     kinds = group_kinds(layers)
     stale: Counter[str] = Counter()
     if POINTS in kinds:  # the only rows of a layer that are read for questions
         keys = {graph.document.id: graph.document.key for graph in graphs}
-        stale = kept_questions.mark_stale(run, create, keys, Action.DEEPENED, layers=kinds[POINTS])
-    remove_overviews_of_documents(run, create, list(stored))
-    write = DocumentWrite(run, create, find_near)
+        stale = kept_questions.mark_stale(write.run, write.create, keys, Action.DEEPENED, layers=kinds[POINTS])
+    remove_overviews_of_documents(write.run, write.create, list(stored))
     for kind, names in reversed(kinds.items()):
         kind.remove_layers(write, list(stored), names)
     for kind in KINDS:
@@ -320,16 +338,16 @@ def extend(
     if embedded:
         ids = [segment.id for graph in embedded for segment in graph.segments]
         vectors = [vector for graph in embedded for vector in graph.segment_embeddings]
-        create("write/embed_segments", relation_rows.make_embedding_columns(ids, vectors))
+        write.create("write/embed_segments", relation_rows.make_embedding_columns(ids, vectors))
     built = {
         document.id: (document.layers, document.model or row["model"], document.recognizer or row["recognizer"])
         for document, row in ((graph.document, stored[graph.document.id]) for graph in graphs)
     }
-    create("write/update_documents", rows.make_built_columns(built))
+    write.create("write/update_documents", rows.make_built_columns(built))
     return stale
 
 
-def learn(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *, namespace: str) -> None:
+def learn(write: DocumentWrite, graph: DocumentGraph, *, namespace: str) -> None:
     """Store the mentions and relations of a graph that are not stored yet, and count the document as written.
 
     Its titles, points and annotations are ignored. The names of the document's layers stay.
@@ -339,25 +357,25 @@ def learn(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *
         StoreError: a segment is not stored, or does not mention the entities of its relations.
     """
     document_id = graph.document.id
-    stored = _begin_extending(run, [graph], namespace, of_some=True)[document_id]
-    stored_mentions = set(read_mentions(run, [document_id])[document_id])
+    _check_stored(write, [graph], namespace, of_some=True)
+    stored = write.found[document_id]
+    stored_mentions = set(read_mentions(write.run, [document_id])[document_id])
     mentions = tuple(mention for mention in dict.fromkeys(graph.mentions) if mention not in stored_mentions)
-    known = {relation.id for relation in read_relations(run, [document_id])[document_id]}
+    known = {relation.id for relation in read_relations(write.run, [document_id])[document_id]}
     new = relation_rows.drop_relations(changed(graph, mentions=mentions, titles=()), known)
-    write = DocumentWrite(run, create, find_near)
     NAMES.create(write, [new])
-    relation_writes.check_mentions(new, read_mention_pairs(run, [document_id]))
+    relation_writes.check_mentions(new, read_mention_pairs(write.run, [document_id]))
     RELATIONS.create(write, [new])
     built = (stored["layers"], stored["model"], stored["recognizer"])
-    create("write/update_documents", rows.make_built_columns({document_id: built}))
+    write.create("write/update_documents", rows.make_built_columns({document_id: built}))
 
 
-def _begin_extending(
-    run: Run, graphs: Sequence[DocumentGraph], namespace: str, *, of_some: bool = False
-) -> Mapping[str, Mapping[str, Any]]:
-    """Check that graphs have all stored segments, or some with ``of_some``; return the stored documents by id."""
+def _check_stored(
+    write: DocumentWrite, graphs: Sequence[DocumentGraph], namespace: str, *, of_some: bool = False
+) -> None:
+    """Check that the documents of graphs are stored, and that graphs have all their segments, or some (``of_some``)."""
     document_ids = [graph.document.id for graph in graphs]
-    stored = {row["id"]: row for row in run("read/find_documents", document_ids=document_ids)}
+    stored = write.found
     for document in (graph.document for graph in graphs):
         if document.id not in stored or stored[document.id]["sha256"] != document.sha256:
             raise DocumentNotFound(
@@ -366,10 +384,9 @@ def _begin_extending(
                 document_id=document.id,
                 namespace=namespace,
             )
-    segment_ids = rows.group_by_document(run("read/list_segment_ids", document_ids=document_ids), document_ids)
+    segment_ids = rows.group_by_document(write.run("read/list_segment_ids", document_ids=document_ids), document_ids)
     for graph in graphs:
         _check_segments(graph, [row["id"] for row in segment_ids[graph.document.id]], of_some=of_some)
-    return stored
 
 
 def _check_segments(graph: DocumentGraph, stored: Sequence[str], *, of_some: bool) -> None:
@@ -383,26 +400,26 @@ def _check_segments(graph: DocumentGraph, stored: Sequence[str], *, of_some: boo
         )
 
 
-def remove(run: Run, create: Create, find_near: FindNear, document_id: str, *, namespace: str) -> Receipt:
+def remove(write: DocumentWrite, document_id: str, *, namespace: str) -> Receipt:
     """Delete a document, and the kept questions and overviews that rest on it. Return a receipt of its rows before.
 
     Raises:
         DocumentNotFound: no document has this id.
     """
-    known = run("read/find_document_keys", document_ids=[document_id])
-    if not known:
+    if document_id not in write.found:
         raise DocumentNotFound(
             f"Expected the id of a document in namespace {show(namespace)}, got {show(document_id)}. documents() lists "
             "all.",
             document_id=document_id,
             namespace=namespace,
         )
-    removed = count_rows(run, [document_id])[document_id]
-    questions = kept_questions.delete_document_questions(run, document_id)
-    remove_overviews_of_documents(run, create, [document_id])
-    write = DocumentWrite(run, create, find_near)
+    removed = count_rows(write.run, [document_id])[document_id]
+    questions = kept_questions.delete_document_questions(write.run, document_id)
+    remove_overviews_of_documents(write.run, write.create, [document_id])
     _remove_documents(write, [document_id])
     for kind in KINDS:
         kind.create(write, [])
     write.finish()
-    return Receipt(document_id, known[0]["key"], Action.FORGOTTEN, removed, forgotten_questions=questions)
+    return Receipt(
+        document_id, write.found[document_id]["key"], Action.FORGOTTEN, removed, forgotten_questions=questions
+    )

@@ -20,7 +20,6 @@ __all__ = [
     "DIALECTS",
     "Dialect",
     "Statement",
-    "find_shared_statement",
     "folder",
     "migrations",
     "parse",
@@ -68,6 +67,11 @@ class Statement:
         return match[1] if match else ""
 
     @property
+    def takes_list(self) -> bool:
+        """Return whether the statement stores a list of rows, and not a table."""
+        return _UNWIND in self.text
+
+    @property
     def indexed_properties(self) -> list[str]:
         """The properties of the index that the statement creates, in order; without meaning for other statements."""
         return INDEXED.findall(self.text)
@@ -100,19 +104,8 @@ def statement(name: str, dialect: Dialect) -> Statement:
 
 
 @cache
-def find_shared_statement(name: str) -> Statement | None:
-    """Return the statement in the text that engines share; None if there is no such text.
-
-    A dialect may have its own text besides.
-    """
-    kind, verb = name.split("/")
-    path = folder() / kind / f"{verb}.cypher"
-    return parse(path) if path.is_file() else None
-
-
-@cache
 def table_statement(name: str) -> Statement:
-    """Return Ladybug's text of a statement for an arrow table: its own text, or the shared text with another beginning.
+    """Return Ladybug's text of a statement for an arrow table. A text for a list gets another beginning.
 
     A list of rows is unwound (``UNWIND $rows AS row`` and ``row.id``), a table is loaded (``LOAD FROM $rows``, ``id``).
     """

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -64,13 +63,11 @@ __all__ = [
     "group_by_document",
     "link_columns",
     "list_bound_parameters",
-    "mention_columns",
+    "name_columns",
     "namespace_id",
-    "next_columns",
     "point_columns",
     "segment_columns",
     "sum_namings",
-    "title_columns",
     "writings",
 ]
 
@@ -181,8 +178,17 @@ def are_distinct(keys: Iterable[Hashable]) -> bool:
     return len(set(listed)) == len(listed)
 
 
-def segment_columns(graphs: Sequence[DocumentGraph]) -> Columns:
-    """Return the segments of documents as columns, each with the title of its document, else its key, and language."""
+def segment_columns(graphs: Sequence[DocumentGraph], *, after: str = "") -> Columns:
+    """Return the segments of documents as columns, each with the title of its document, else its key, and language.
+
+    Args:
+        after: the id of the stored segment before the first one of each document; empty if there is none.
+    """
+    previous_ids = {
+        segment.id: before
+        for ordered in (sorted(graph.segments, key=lambda segment: segment.index) for graph in graphs)
+        for before, segment in zip([after, *(segment.id for segment in ordered)], ordered, strict=False)
+    }
     documents, segments = _pair_with_documents(graphs, lambda graph: graph.segments)
     return field_columns(segments, "id", "index", "text", "start", "end", "tokens", "speaker", "time", "echo") | {
         "document_id": [document.id for document in documents],
@@ -190,6 +196,7 @@ def segment_columns(graphs: Sequence[DocumentGraph]) -> Columns:
         "title": [document.title or document.key for document in documents],
         "embedding": _concatenate([graph.segment_embeddings for graph in graphs if graph.segments]),
         "language": [document.language for document in documents],
+        "previous_id": [previous_ids[segment.id] for segment in segments],
     }
 
 
@@ -201,12 +208,6 @@ def point_columns(graphs: Sequence[DocumentGraph]) -> Columns:
         "name": [caption(point.text) for point in points],
         "embedding": _concatenate([graph.point_embeddings for graph in graphs if graph.points]),
     }
-
-
-def next_columns(graphs: Sequence[DocumentGraph]) -> Columns:
-    """Return the NEXT edges as columns: from each segment to the next one of its document."""
-    ordered = [sorted(graph.segments, key=lambda segment: segment.index) for graph in graphs]
-    return edge_columns((source.id, target.id) for segments in ordered for source, target in pairwise(segments))
 
 
 def edge_columns(pairs: Iterable[tuple[str, str]]) -> Columns:
@@ -221,17 +222,18 @@ def link_columns(edges: Iterable[Summarizes]) -> Columns:
     return field_columns(listed, "source_id", "target_id") | {"weight": [float(edge.weight) for edge in listed]}
 
 
-def mention_columns(graphs: Sequence[DocumentGraph]) -> Columns:
-    """Return the MENTIONS edges of documents as columns."""
-    documents, mentions = _pair_with_documents(graphs, lambda graph: graph.mentions)
-    columns = field_columns(mentions, "segment_id", "entity_id", "surface", "kind", "start", "end")
-    return columns | {"document_id": [document.id for document in documents]}
-
-
-def title_columns(graphs: Sequence[DocumentGraph]) -> Columns:
-    """Return the TITLED edges of documents as columns."""
-    documents, titles = _pair_with_documents(graphs, lambda graph: graph.titles)
-    return field_columns(titles, "entity_id", "surface") | {"document_id": [document.id for document in documents]}
+def name_columns(graphs: Sequence[DocumentGraph]) -> Columns:
+    """Return the MENTIONS and TITLED edges of documents as columns. A title has the kind ``TITLE_KIND``."""
+    of_mentions, mentions = _pair_with_documents(graphs, lambda graph: graph.mentions)
+    of_titles, titles = _pair_with_documents(graphs, lambda graph: graph.titles)
+    named = [*mentions, *titles]
+    return field_columns(named, "entity_id", "surface") | {
+        "source_id": [*(mention.segment_id for mention in mentions), *(document.id for document in of_titles)],
+        "document_id": [document.id for document in (*of_mentions, *of_titles)],
+        "kind": [*(mention.kind for mention in mentions), *(TITLE_KIND for _ in titles)],
+        "start": [*(mention.start for mention in mentions), *(0 for _ in titles)],
+        "end": [*(mention.end for mention in mentions), *(0 for _ in titles)],
+    }
 
 
 def writings(graphs: Iterable[DocumentGraph]) -> Writings:

@@ -138,7 +138,7 @@ def test_a_torn_outline_is_found_and_built_again(open_memory: OpenMemory) -> Non
     memory.add(MILL, key="mill")
     store: Any = memory._parts.store
     gone = [thing.id for thing in memory.around("mill").things.values() if isinstance(thing, Section)][2]
-    store._transaction("harm", lambda run, _: run("write/delete_lost_sections", node_ids=[gone]))
+    store._transaction("harm", lambda write: write.run("write/delete_lost_sections", node_ids=[gone]))
 
     (damage,) = memory.maintenance.examine()
     memory.maintenance.repair()
