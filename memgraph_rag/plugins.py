@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 
 from memgraph_rag.contracts import System
 from memgraph_rag.display import show
-from memgraph_rag.errors import MemgraphRagWarning, SettingsError
+from memgraph_rag.errors import MemgraphRagError, MemgraphRagWarning, SettingsError, convert_errors
 
 __all__ = ["GROUP", "Part", "find_parts", "load_systems", "make_part"]
 
@@ -74,9 +74,10 @@ def _parts(system: System, part: Part) -> Mapping[str, Callable[..., Any]]:
 def _load_system(point: EntryPoint) -> System | None:
     """Return the system of an entry point; None, with a warning, if its code fails or returns something else."""
     try:
-        system: object = point.load()
-    except Exception as error:  # noqa: BLE001 - whatever a stranger's module raises while it is imported
-        _warn(point, f"{type(error).__name__}: {show(error)}")
+        with convert_errors(lambda error: SettingsError(f"{type(error).__name__}: {show(error)}")):
+            system: object = point.load()
+    except MemgraphRagError as error:
+        _warn(point, str(error))
         return None
     if not isinstance(system, System):
         _warn(point, f"a {type(system).__name__}")

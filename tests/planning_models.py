@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from memgraph_rag.errors import ModelError
 from memgraph_rag.testing import FakeLanguageModel
 from memgraph_rag.types import Generation, Prompt, Usage
 
@@ -20,11 +21,14 @@ COMPARISON = {"plan": "compare", "things": ["Ann Lee", "Bo Ray"], "how": "earlie
 
 
 class PlanningModel(FakeLanguageModel):
-    """A model that writes one text whatever it is asked."""
+    """A model that writes one text whatever it is asked, or fails."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str | ModelError) -> None:
         super().__init__()
         self.text = text
 
     def generate(self, prompts: Sequence[Prompt], **_: object) -> list[Generation]:
-        return [Generation(self.text, np.empty((0, 2), int), None, "end", Usage(9, 5, 1)) for _ in prompts]
+        if isinstance(self.text, ModelError):
+            raise self.text
+        text = self.text
+        return [Generation(text, np.empty((0, 2), int), None, "end", Usage(9, 5, 1)) for _ in prompts]

@@ -47,7 +47,7 @@ TAKES_MORE = {
     "testing": {"__init__", "make_graph"},
 }
 
-MOST_BROAD_EXCEPTS = 8
+MOST_BROAD_EXCEPTS = 6
 MOST_LAZY_IMPORTS = 40
 
 

@@ -190,31 +190,25 @@ class Reading:
             elif refusal is None:
                 written = yield from self._write(asked, session, read)
             trace = parts.trace if asked.plans else trace
-            told = tuple(parts.parts) if parts.parts and asked.has_stored(parts.trace) else ()
+            asked_parts = tuple(parts.parts) if parts.parts and asked.has_stored(parts.trace) else ()
             if written.unmarked:
                 nodes = [*evidence.segments, *self._find_sources(trace)]
                 self._answers.add(written.unmarked, nodes, begun=asked.begun)
             usage = session.usage + parts.usage
             is_spent = asked.find_reached_limit(trace, usage) is not None
-            yield Answer(
-                question=question,
+            stop = refusal.stop if refusal else read.stop or StopReason.EXHAUSTED
+            answer = self._make_answer(asked, written, trace, usage, evidence, stop)
+            yield replace(
+                answer,
                 text=written.text
-                or describe_parts(told, is_spent=is_spent)
+                or describe_parts(asked_parts, is_spent=is_spent)
                 or (refusal.text if refusal else describe_search(question, trace, graph, search)),
-                abstained=not written.text,
-                stop_reason=refusal.stop if refusal else read.stop or StopReason.EXHAUSTED,
-                citations=written.citations,
-                trace=tuple(trace),
-                usage=replace(usage, seconds=asked.seconds),
-                strategy=asked.strategy.name,
-                model=self._models.language.name,
                 warnings=(
-                    *find_warnings(written.text, written.citations, evidence),
+                    *answer.warnings,
                     *_warn_ungraded(session, trace, self._models.language.name),
                     *find_lacking_layers(asked.strategy, trace, asked.snapshot.graph, asked.extent),
                 ),
-                short=written.short,
-                parts=told,
+                parts=asked_parts,
                 plan=plan,
             )
 
@@ -336,22 +330,9 @@ class Reading:
         yield text
         evidence = self._evidence(parts.trace, graph)
         self._answers.add(text, [*evidence.segments], begun=asked.begun)
-        citations = parts.cite()
-        yield Answer(
-            question=asked.question,
-            text=text,
-            abstained=False,
-            stop_reason=StopReason.ANSWERABLE,
-            citations=citations,
-            trace=tuple(parts.trace),
-            usage=replace(parts.usage, seconds=asked.seconds),
-            strategy=asked.strategy.name,
-            model=self._models.language.name,
-            warnings=tuple(find_warnings(text, citations, evidence)),
-            short=solved.short,
-            parts=tuple(parts.parts),
-            plan=solved.plan,
-        )
+        written = WrittenAnswer(text, short=solved.short, citations=parts.cite())
+        answer = self._make_answer(asked, written, parts.trace, parts.usage, evidence, StopReason.ANSWERABLE)
+        yield replace(answer, parts=tuple(parts.parts), plan=solved.plan)
 
     def _find_told(self, search: FactSearch, question: str, extent: Extent) -> Told | None:
         """Return what a person told of a question; None if the strategy must read.
@@ -383,18 +364,32 @@ class Reading:
             self._answers.add(written.text, [step.node for step in trace], begun=asked.begun)
         evidence = self._evidence(trace, asked.snapshot.graph)
         usage = told.usage + written.usage if written else told.usage
-        yield Answer(
+        stop = StopReason.ANSWERABLE if written else StopReason.NOTHING_FOUND
+        answer = self._make_answer(asked, written or WrittenAnswer(), trace, usage, evidence, stop)
+        yield replace(answer, text=answer.text or NEVER_TOLD, strategy=STRATEGY)
+
+    def _make_answer(
+        self,
+        asked: Asked,
+        written: WrittenAnswer,
+        trace: Sequence[Step],
+        usage: Usage,
+        evidence: ReadEvidence,
+        stop: StopReason,
+    ) -> Answer:
+        """Return an answer, with warnings for what its text claims and the evidence does not hold."""
+        return Answer(
             question=asked.question,
-            text=written.text if written else NEVER_TOLD,
-            abstained=written is None,
-            stop_reason=StopReason.ANSWERABLE if written else StopReason.NOTHING_FOUND,
-            citations=written.citations if written else (),
-            trace=trace,
+            text=written.text,
+            abstained=not written.text,
+            stop_reason=stop,
+            citations=written.citations,
+            trace=tuple(trace),
             usage=replace(usage, seconds=asked.seconds),
-            strategy=STRATEGY,
+            strategy=asked.strategy.name,
             model=self._models.language.name,
-            warnings=tuple(find_warnings(written.text, written.citations, evidence)) if written else (),
-            short=written.short if written else "",
+            warnings=tuple(find_warnings(written.text, written.citations, evidence)),
+            short=written.short,
         )
 
     def measure_relevance(self, question: str, trace: Sequence[Step]) -> float:

@@ -27,6 +27,8 @@ from memgraph_rag.cli.options import Json, Place, find_file
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import Progress
 from memgraph_rag.errors import (
+    MemgraphRagError,
+    MemgraphRagWarning,
     ModelError,
     SchemaMismatch,
     StoreAccessDenied,
@@ -34,6 +36,7 @@ from memgraph_rag.errors import (
     StoreLocked,
     StoreReadOnly,
     StoreUnavailable,
+    convert_errors,
 )
 from memgraph_rag.models.embedders.calibration import find_origin
 from memgraph_rag.models.endpoints.address import is_address, parse_address
@@ -130,9 +133,17 @@ def examine(place: Place, progress: Progress | None = None, *, repair: bool = Fa
     }
     for part, check in checks.items():
         try:
-            yield check()
-        except Exception as error:  # noqa: BLE001 - after any error the next check still runs
-            yield Finding(part, "fail", f"{type(error).__name__}: {' '.join(str(error).split())}")
+            with convert_errors(_name_error):
+                finding = check()
+        except (MemgraphRagError, MemgraphRagWarning, MemoryError) as error:  # the next check still runs
+            text = str(error) if type(error) is MemgraphRagError else str(_name_error(error))
+            finding = Finding(part, "fail", text)
+        yield finding
+
+
+def _name_error(error: BaseException) -> MemgraphRagError:
+    """Return an error whose message begins with the type of this error."""
+    return MemgraphRagError(f"{type(error).__name__}: {' '.join(str(error).split())}")
 
 
 def _packages() -> Finding:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from planning_models import COMPARISON, HOP, PlanningModel, write_plan
 from tables import table
 
 from memgraph_rag.answering.question_plans.plan_makers import ModelPlans
+from memgraph_rag.errors import ModelError
 from memgraph_rag.types import Usage
 
 
@@ -30,6 +32,17 @@ def test_model_plans_with_words_of_the_question_only(question: str, reply: str, 
     found, comparison = plans.find_hop(question, [], values=(), without=()), plans.find_comparison(question, list)
     assert (found and found.phrase, comparison and comparison.things) == (hop, things)
     assert plans.usage == Usage(9, 5, 1), "each question is sent once"
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [("no JSON", "wrote none"), ("{}", "wrote none"), (ModelError("The server is gone."), "is gone")],
+)
+def test_failure_of_planner_is_logged(reply: str | ModelError, reason: str, caplog: pytest.LogCaptureFixture) -> None:
+    assert ModelPlans(PlanningModel(reply)).find_hop("Who is Ann Lee?", [], values=(), without=()) is None
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert reason in record.getMessage()
 
 
 def test_phrase_that_was_tried_is_not_tried_again() -> None:

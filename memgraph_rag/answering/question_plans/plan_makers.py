@@ -7,18 +7,21 @@ question contains word for word; another reply of a model is no plan.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from memgraph_rag.answering.question_plans.comparison import Comparison, find_comparison
 from memgraph_rag.answering.question_plans.hops import Hop, find_hop
 from memgraph_rag.contracts import FindPhrases, LanguageModel
+from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError
 from memgraph_rag.types import Prompt, Usage
 
 __all__ = ["MakePlans", "ModelPlans", "RulePlans"]
+
+logger = logging.getLogger(__name__)
 
 _Words = Collection[str]
 _TOKENS = 200
@@ -108,11 +111,15 @@ class ModelPlans:
     def _write(self, question: str) -> Comparison | Hop | None:
         if question not in self._written:
             self._written[question] = None
-            with suppress(ModelError, ValueError, KeyError, TypeError):
-                prompt = Prompt(_PROMPT + " ".join(question.split()), ())
+            prompt = Prompt(_PROMPT + " ".join(question.split()), ())
+            try:
                 (reply,) = self.model.generate([prompt], max_tokens=_TOKENS, schema=_SCHEMA)
                 self.usage += reply.usage
                 self._written[question] = _read_plan(question, json.loads(reply.text))
+            except ModelError as error:
+                logger.warning("The question is asked without a plan, because its model failed: %s", error)
+            except (ValueError, KeyError, TypeError) as error:
+                logger.warning("The question is asked without a plan, because the model wrote none: %s", show(error))
         return self._written[question]
 
 
