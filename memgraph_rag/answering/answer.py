@@ -358,14 +358,15 @@ class Reading:
         if not asked.has_stored(trace):  # a turn was forgotten while the judge read
             trace = ()
         yield from trace
-        written = None
+        written, usage = WrittenAnswer(), told.usage
         if trace:
-            written = yield from answer_from_turns(self._models.language, asked.question, asked.style, told)
-            self._answers.add(written.text, [step.node for step in trace], begun=asked.begun)
+            holding = yield from answer_from_turns(self._models.language, asked.question, asked.style, told)
+            self._answers.add(holding.text, [step.node for step in trace], begun=asked.begun)
+            written = WrittenAnswer(holding.text, short=holding.short, citations=holding.citations)
+            usage += holding.usage
         evidence = self._evidence(trace, asked.snapshot.graph)
-        usage = told.usage + written.usage if written else told.usage
-        stop = StopReason.ANSWERABLE if written else StopReason.NOTHING_FOUND
-        answer = self._make_answer(asked, written or WrittenAnswer(), trace, usage, evidence, stop)
+        stop = StopReason.ANSWERABLE if written.text else StopReason.NOTHING_FOUND
+        answer = self._make_answer(asked, written, trace, usage, evidence, stop)
         yield replace(answer, text=answer.text or NEVER_TOLD, strategy=STRATEGY)
 
     def _make_answer(
