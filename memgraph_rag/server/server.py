@@ -34,8 +34,6 @@ from memgraph_rag.server.services import Owner, Services
 from memgraph_rag.server.tools import TOOLS, ToolEntry
 from memgraph_rag.server.tracing import TracedMessages
 
-__all__ = ["MemoryServer", "make_tool"]
-
 _INSTRUCTIONS = (
     "A long-term memory that persists after this conversation. Call recall before you answer a question to which the "
     "user may have said or stored something earlier. Call remember when something will matter later. Passages are "
@@ -51,7 +49,6 @@ class MemoryServer(MCPServer[Services]):
         memories: the memories of the namespaces, which the creator of the server closes.
         caller_namespace: returns the namespace of the current call.
         limits: the limits of concurrent calls, over MCP and REST together.
-        metrics: counts all calls.
         token_verifier: checks bearer tokens over HTTP. Without it no token is needed.
         auth: the settings of the SDK for tokens.
         owner: the actions that are reserved to the owner of this machine; by default they are not offered.
@@ -63,12 +60,11 @@ class MemoryServer(MCPServer[Services]):
         *,
         caller_namespace: Callable[[], str],
         limits: CallLimits | None = None,
-        metrics: Metrics | None = None,
         token_verifier: TokenVerifier | None = None,
         auth: AuthSettings | None = None,
         owner: Owner | None = None,
     ) -> None:
-        self.services = Services(memories, caller_namespace, metrics or Metrics(), limits or CallLimits(), owner)
+        self.services = Services(memories, caller_namespace, Metrics(), limits or CallLimits(), owner)
         self.verifier = token_verifier
         self.memory_tools = tuple(make_tool(entry) for entry in TOOLS)
         super().__init__(
