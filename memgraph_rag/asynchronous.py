@@ -24,8 +24,6 @@ from memgraph_rag.scoped import ScopedMemory
 from memgraph_rag.session import Session
 from memgraph_rag.types import Receipt, ScopeFields
 
-__all__ = ["AsyncMaintenance", "AsyncMemory", "AsyncScopedMemory", "AsyncSession"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 Owner = TypeVar("Owner")

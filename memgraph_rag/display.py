@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from reprlib import Repr
 
-__all__ = ["MOST_CHARACTERS", "show"]
-
 MOST_CHARACTERS = 200
 """The most characters of a shown value. Of a longer value, the beginning and the end are shown."""
 

@@ -64,8 +64,6 @@ if TYPE_CHECKING:
     from memgraph_rag.session import Session
     from memgraph_rag.text.loading import Source
 
-__all__ = ["Memory"]
-
 
 class Memory:
     """Long-term memory in a graph.

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from memgraph_rag.ingestion.ingest import Ingestion
     from memgraph_rag.ingestion.segmenting import CutSegments
 
-__all__ = ["OpenMemory", "open_configured_store"]
-
 
 def open_configured_store(settings: Settings, *, read_only: bool = False) -> GraphStore:
     """Open the store that the settings name.

@@ -17,8 +17,6 @@ from memgraph_rag.contracts import System
 from memgraph_rag.display import show
 from memgraph_rag.errors import MemgraphRagError, MemgraphRagWarning, SettingsError, convert_errors
 
-__all__ = ["GROUP", "Part", "find_parts", "load_systems", "make_part"]
-
 GROUP = "memgraph_rag.systems"
 
 T = TypeVar("T")

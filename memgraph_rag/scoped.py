@@ -45,8 +45,6 @@ from memgraph_rag.types.brief import Brief
 if TYPE_CHECKING:
     from memgraph_rag.memory import Memory
 
-__all__ = ["ScopedMemory"]
-
 
 class ScopedMemory:
     """A memory that is limited to a scope. ``Memory.scoped`` returns it.

@@ -57,8 +57,6 @@ from memgraph_rag.types import (
     Segment,
 )
 
-__all__ = ["Session", "Stored", "Within"]
-
 Within = Literal["user", "session"]
 """Where a session searches: in all sessions and documents of its user, or in this session alone."""
 

@@ -17,8 +17,6 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, QuestionError, SettingsError
 from memgraph_rag.types import Answer, Citation, Evidence, Receipt, Tool
 
-__all__ = ["TOOLS", "ToolName", "make_tools"]
-
 ToolName = Literal["search", "ask", "add", "forget"]
 
 TOOLS: tuple[ToolName, ...] = get_args(ToolName)

@@ -19,8 +19,6 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.text.exports.agent_session import program_folder
 
-__all__ = ["CLIENTS", "SERVER", "Edit", "list_edits"]
-
 SERVER = "memory"
 """The name of the server in a client's list."""
 

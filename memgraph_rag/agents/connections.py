@@ -26,8 +26,6 @@ from memgraph_rag.agents.clients import Edit
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 
-__all__ = ["Change", "Connections", "plan_changes"]
-
 
 @dataclass(frozen=True, slots=True)
 class Change:

@@ -17,8 +17,6 @@ TYPE_CHECKING = False  # ``typing`` is slow, too
 if TYPE_CHECKING:
     from subprocess import Popen
 
-__all__ = ["CURSOR_TURNS", "PENDING", "STORING", "ask_server", "keep_event", "main", "read_address", "start_server"]
-
 PENDING = "pending"
 """The folder of events that are not stored yet."""
 CURSOR_TURNS = {"beforeSubmitPrompt": ("user", "prompt"), "afterAgentResponse": ("assistant", "text")}

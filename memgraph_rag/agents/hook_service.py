@@ -30,8 +30,6 @@ from memgraph_rag.text.exports.formats import SESSION_LOGS
 if TYPE_CHECKING:
     from memgraph_rag import Evidence, Memory
 
-__all__ = ["USER", "HookService", "session_name", "store_session"]
-
 USER = "me"
 """The user of an agent's sessions; a namespace belongs to one person."""
 

@@ -20,8 +20,6 @@ from json5.model import JSONArray, JSONObject
 
 from memgraph_rag.errors import SettingsError
 
-__all__ = ["append_item", "get_value", "parse", "remove_item", "remove_member", "set_member"]
-
 _UNIT = "  "
 _REST_OF_LINE = re.compile(r"[ \t]*,?[ \t]*(?://[^\n]*|/\*[^\n]*?\*/[ \t]*)?\r?\n")
 

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from memgraph_rag.text.folders import is_ignored_by
 
-__all__ = ["IGNORE_FILE", "PERSON", "Project", "find_project"]
-
 PERSON = "default"
 """The namespace of what belongs to no repository: the person's own, and the default of every other command."""
 

@@ -64,8 +64,6 @@ from memgraph_rag.types import (
     entity_id,
 )
 
-__all__ = ["ENOUGH_TO_TELL", "Reading"]
-
 _TITLES = 8  # titles that a comparison may name
 _MOST_PLANNED = 500  # characters of a question that is taken apart: patterns and parser bear no long text
 

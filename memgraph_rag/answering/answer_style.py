@@ -17,8 +17,6 @@ from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.text.citations import Quotes
 from memgraph_rag.types import AnswerStyle, Citation
 
-__all__ = ["WrittenAnswer", "extract_phrase", "mark_sentences", "write_answer", "write_short_form"]
-
 _FEW_WORDS = 3  # a sentence of at most so many words is a phrase already: a name, a date, a letter
 _PHRASE_TOKENS = 24
 _PARAGRAPH_TOKENS = 240  # the session reserves as many

@@ -28,8 +28,6 @@ from memgraph_rag.types import (
     Vector,
 )
 
-__all__ = ["GraphAsOf", "SearchWithin"]
-
 
 class GraphAsOf:
     """A ``GraphReader`` that is limited to a period.

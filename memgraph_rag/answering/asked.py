@@ -15,8 +15,6 @@ from memgraph_rag.contracts import Strategy
 from memgraph_rag.strategies import follows_paper
 from memgraph_rag.types import AnswerStyle, Extent, Limits, Step, StopReason, Usage
 
-__all__ = ["Asked"]
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:

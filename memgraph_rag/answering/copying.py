@@ -13,8 +13,6 @@ from typing import Any
 from memgraph_rag.contracts import LanguageModel
 from memgraph_rag.types import Prompt, Usage
 
-__all__ = ["can_copy", "copy_changes", "copy_values", "phrases"]
-
 _MOST_WORDS = 6  # of a value
 _MOST_TURN = 120  # words of a turn from which a value is copied
 _TOKENS_OF_TURN = 4 * _MOST_TURN  # at most, with the chat template around them

@@ -15,8 +15,6 @@ from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.lexical.timestamps import format_day
 from memgraph_rag.types import Segment
 
-__all__ = ["asks_when", "tell_days"]
-
 _WHEN = re.compile(r"\W*(?:when|(?:on |in )?(?:what|which) (?:day|date|month|year)|since when)\b", re.IGNORECASE)
 _TIME = re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?(?!\d)")
 

@@ -12,10 +12,9 @@ from memgraph_rag.contracts import Embedder, GraphReader
 from memgraph_rag.facts.own_words import extract_pasted_words
 from memgraph_rag.strategies.support import find_support
 from memgraph_rag.text.citations import Quotes
-from memgraph_rag.text.injection import addresses_model, list_unsupported_links
+from memgraph_rag.text.injection import addresses_model
+from memgraph_rag.text.links import list_unsupported_links
 from memgraph_rag.types import AnswerWarning, Citation, Segment, Step, WarningKind
-
-__all__ = ["ReadEvidence", "find_warnings", "gather_evidence"]
 
 _MOST_SUPPORT = 256  # segments of the evidence
 _MOST_CITED = 16  # segments that can be cited, those with the largest weight: their sentences are embedded

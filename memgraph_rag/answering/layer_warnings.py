@@ -13,8 +13,6 @@ from memgraph_rag.ingestion.memory_layers import list_known_memory_layers
 from memgraph_rag.strategies import list_required_layers
 from memgraph_rag.types import AnswerWarning, DocumentRecord, Extent, Step, WarningKind
 
-__all__ = ["find_lacking_layers"]
-
 _MOST_DOCUMENTS = 64  # of a large extent: one document without the layer is enough for a warning
 
 

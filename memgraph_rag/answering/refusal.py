@@ -14,8 +14,6 @@ from memgraph_rag.contracts import NodeReader, Search
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.types import Part, Segment, Step, StopReason, as_line
 
-__all__ = ["NOTHING_FOUND", "Refusal", "RefusalRules", "describe_parts", "describe_search"]
-
 NOTHING_FOUND = "Nothing in memory bears on this question."
 
 _LONGEST_QUOTE = 200  # characters of what another speaker said

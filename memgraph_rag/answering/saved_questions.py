@@ -12,8 +12,6 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import QuestionNotFound, SettingsError, StrategyError
 from memgraph_rag.types import Answer, Part, Question, Scope, Step, question_id
 
-__all__ = ["forget", "keep_answers", "question_ids", "require_keepable"]
-
 
 def question_ids(question: str, namespace: str) -> list[str]:
     """Return the possible ids of the kept question with this text or id, not looked up; empty if it can be neither."""

@@ -12,8 +12,6 @@ from typing import Any, Protocol, TypeVar, cast
 from memgraph_rag.contracts import MemoryGraph
 from memgraph_rag.types import DocumentRecord, Entity, Neighbour, Node, Overview
 
-__all__ = ["GraphSnapshot"]
-
 
 class _HasId(Protocol):
     @property

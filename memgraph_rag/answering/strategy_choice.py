@@ -14,8 +14,6 @@ from memgraph_rag.strategies import DEFAULT, find_strategy
 from memgraph_rag.strategies.overviews import Overviews
 from memgraph_rag.types import QuestionBreadth
 
-__all__ = ["choose_strategy", "is_about_a_whole"]
-
 
 def choose_strategy(question: str, counts: Mapping[str, int], embedder: Embedder) -> Strategy:
     """Return ``Overviews`` of the library for a question about the whole memory ("Which themes …?"), else the walk.

@@ -12,8 +12,6 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import StrategyError
 from memgraph_rag.types import Node, Step
 
-__all__ = ["read_passes"]
-
 
 def read_passes(strategy: Strategy, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
     """Yield the steps of each pass of a strategy, as a tuple with at least one step.

@@ -22,8 +22,6 @@ from memgraph_rag.ingestion.planning import find_summaries
 from memgraph_rag.lexical.names import normalise
 from memgraph_rag.types import DocumentGraph, DocumentRecord, Relation, Segment
 
-__all__ = ["Learning"]
-
 logger = logging.getLogger(__name__)
 
 

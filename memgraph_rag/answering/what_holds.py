@@ -20,8 +20,6 @@ from memgraph_rag.facts.told import LEAST_LISTED, Told
 from memgraph_rag.lexical.timestamps import format_day
 from memgraph_rag.types import AnswerStyle, Citation, Evidence, Step, StopReason, Usage
 
-__all__ = ["NEVER_TOLD", "STRATEGY", "HoldingAnswer", "answer_from_turns", "asks_for_several", "trace_turns"]
-
 STRATEGY = "what holds"
 """The name in answers of this way of reading."""
 

@@ -16,8 +16,6 @@ from memgraph_rag.errors import DocumentNotFound, SettingsError
 from memgraph_rag.text.paths import default_key, may_be_path, spellings
 from memgraph_rag.types import DocumentRecord, Fingerprint
 
-__all__ = ["find_documents", "make_name_list"]
-
 _MOST_KEYS = 5  # in one message
 
 

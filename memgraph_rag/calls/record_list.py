@@ -15,8 +15,6 @@ from memgraph_rag.types.notebook import table_html
 if TYPE_CHECKING:
     from pandas import DataFrame  # pyright: ignore[reportMissingImports] - nothing of ours installs it
 
-__all__ = ["RecordList"]
-
 Record = TypeVar("Record", Evidence, DocumentRecord)
 
 _COLUMNS = {

@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.types import SESSION, USER, MetadataValue, get_owner
 
-__all__ = ["ScopeIndex"]
-
 
 class ScopeIndex:
     """The owners of the documents of one namespace. Several threads may use it."""

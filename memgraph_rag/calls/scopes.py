@@ -19,8 +19,6 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, SettingsError
 from memgraph_rag.types import SESSION, USER, Extent, MetadataValue, Receipt, Scope, ScopeFields
 
-__all__ = ["forget", "narrow_scope", "read_metadata", "require_one", "resolve_extent"]
-
 
 def resolve_extent(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> Extent:
     """Return the ids of the documents and the period that a scope selects; the ids are None if no document is excluded.

@@ -21,8 +21,6 @@ from typing import Any, TypeVar
 
 from memgraph_rag.types import Answer, Citation, Evidence, Failure, Part, Receipt, Step, Usage
 
-__all__ = ["describe_receipt", "describe_retrieval", "log_answer", "log_outcomes", "span"]
-
 Facts = dict[str, Any]
 Outcome = TypeVar("Outcome", Receipt, Receipt | Failure)
 

@@ -20,24 +20,6 @@ from memgraph_rag.types import AnswerStyle, Limits, is_storable, make_storable
 
 T = TypeVar("T")
 
-__all__ = [
-    "MOST_TOKENS",
-    "as_object",
-    "as_text",
-    "check_count",
-    "check_limits",
-    "check_namespace",
-    "check_parts",
-    "check_path",
-    "check_question",
-    "check_relevance",
-    "check_style",
-    "clean_text",
-    "is_possible_key",
-    "parse_scope_end",
-    "parse_scope_time",
-]
-
 _MOST_QUESTION_CHARACTERS = 20_000
 _MOST_COUNT = 1_000_000
 MOST_TOKENS = 1_000_000_000_000

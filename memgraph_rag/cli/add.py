@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from memgraph_rag import Failure, Memory, Receipt
     from memgraph_rag.text.folders import Folder  # for the type checker only
 
-__all__ = ["add", "deepen", "forget", "remove_layer"]
-
 logger = logging.getLogger(__name__)
 
 _STDIN = "-"

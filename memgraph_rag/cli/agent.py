@@ -32,8 +32,6 @@ except ImportError as error:
         f'Expected the packages of the extra "agents", got none of {show(error.name)}. Install memgraph_rag[agents].'
     ) from error
 
-__all__ = ["app", "hook"]
-
 app = typer.Typer(help="Connect coding agents to the memory.", no_args_is_help=True, rich_markup_mode="rich")
 
 _START_S = 60.0

@@ -27,8 +27,6 @@ from memgraph_rag.models.model_loader import FoundModels
 from memgraph_rag.server.hooks import OwnerTokens, hook_app, serve_hooks
 from memgraph_rag.text.exports.formats import SESSION_LOGS
 
-__all__ = ["import_sessions", "serve_until_idle", "unpack_models"]
-
 _IDLE_S = 1_800.0  # without a call, after which the local server ends
 _FINISHING_S = 5.0  # to store turns at the end; what is left is stored by the next server
 

@@ -18,8 +18,6 @@ from memgraph_rag import __version__
 from memgraph_rag.cli import exit_status
 from memgraph_rag.cli.options import bind_place
 
-__all__ = ["COMMANDS", "Command", "app"]
-
 _HELP = "Long-term memory in Neo4j or in one file: add documents, ask questions, get exact citations."
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from memgraph_rag import Answer, Step
     from memgraph_rag.types import Part
 
-__all__ = ["ask", "replay", "show_reading"]
-
 
 def ask(
     place: Place,

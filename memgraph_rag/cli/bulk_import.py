@@ -20,8 +20,6 @@ from memgraph_rag.stores.neo4j.file_import import import_files
 from memgraph_rag.stores.neo4j.home import Home
 from memgraph_rag.stores.neo4j.server import RunningServer, local_server
 
-__all__ = ["import_in_bulk"]
-
 
 def import_in_bulk(place: Place, source: Path, *, files: Path | None, home: Path | None, as_json: bool) -> None:
     """Write the files for ``neo4j-admin`` and import them into the local server.

@@ -28,8 +28,6 @@ from memgraph_rag.models.model_loader import open_embedder, open_endpoint_model
 from memgraph_rag.models.wrappers.checked_models import CheckedEmbedder
 from memgraph_rag.settings import Settings
 
-__all__ = ["calibrate"]
-
 
 def calibrate(
     place: Place,

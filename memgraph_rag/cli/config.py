@@ -12,8 +12,6 @@ from memgraph_rag.cli import json_output, render
 from memgraph_rag.cli.options import Json, Place
 from memgraph_rag.settings import NAMES, SECRETS, Origin, Settings, project_file, user_file
 
-__all__ = ["config"]
-
 _HIDDEN = "***"
 
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from memgraph_rag import Document, Memory
-__all__ = ["QUESTIONS", "demo", "read_story"]
-
 QUESTIONS = (
     "Why did Peter's mother tell him not to go into Mr. McGregor's garden?",
     "What did Peter lose while he was running away?",

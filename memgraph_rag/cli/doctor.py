@@ -50,8 +50,6 @@ from memgraph_rag.stores.ladybug.probe import try_file
 from memgraph_rag.stores.ladybug.sidecars import list_damaged_logs
 from memgraph_rag.types import Prompt
 
-__all__ = ["Finding", "doctor", "examine"]
-
 _ROOM_GB = 5.0  # the joined 1.5B file and its converted checkpoint exist at the same time
 _RESTORE = "if the file is damaged, restore it from a copy, or import an export of it into a new file"
 _NO_DAMAGE = (SchemaMismatch, StoreAccessDenied, StoreLocked, StoreReadOnly, StoreUnavailable)

@@ -49,8 +49,6 @@ from memgraph_rag.settings import Settings
 from memgraph_rag.strategies import DEFAULT, find_strategy, get_ablations, list_known_strategies, list_required_layers
 from memgraph_rag.types import Limits
 
-__all__ = ["evaluate", "make_reader"]
-
 
 def evaluate(
     place: Place,

@@ -19,8 +19,6 @@ import typer
 from memgraph_rag.cli.sanitize import line
 from memgraph_rag.errors import MemgraphRagError
 
-__all__ = ["one_line", "plain_usage"]
-
 _UsageError: Any = typer.BadParameter.__base__  # of the click that typer brings, or of the one beside it
 
 

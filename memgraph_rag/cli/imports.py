@@ -24,8 +24,6 @@ from memgraph_rag.types import SESSION, USER, Document, Failure, Receipt
 if TYPE_CHECKING:
     from memgraph_rag import Memory
 
-__all__ = ["import_files"]
-
 _STREAM = "-"
 _ARCHIVE = "archive"
 _ARCHIVE_MARK = b'"memgraph_rag archive"'

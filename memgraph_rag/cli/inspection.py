@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from memgraph_rag import InformationPoint, Memory, Segment, Settings
     from memgraph_rag.types import Change, Neighbourhood
 
-__all__ = ["brief", "documents", "questions", "search", "show", "status"]
-
 
 def search(
     place: Place,

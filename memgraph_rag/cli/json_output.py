@@ -11,8 +11,6 @@ import typer
 
 from memgraph_rag.cli.sanitize import escape
 
-__all__ = ["write_json"]
-
 
 def write_json(form: object) -> None:
     """Print one JSON value on standard output in UTF-8. Only control characters are escaped."""

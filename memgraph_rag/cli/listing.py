@@ -28,8 +28,6 @@ from memgraph_rag.types import (
     get_type,
 )
 
-__all__ = ["listing"]
-
 _CHARACTERS = 100
 """Most characters of a text on one line."""
 

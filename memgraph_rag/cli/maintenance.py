@@ -23,8 +23,6 @@ from memgraph_rag.errors import StoreError
 if TYPE_CHECKING:
     from memgraph_rag.types import Matrix
 
-__all__ = ["export_file", "purge", "reembed"]
-
 _File = Annotated[Path, typer.Argument(help="Archive in JSON Lines, or what --format names; '-' is standard output.")]
 _STREAM = Path("-")
 

@@ -18,8 +18,6 @@ from memgraph_rag.display import show
 from memgraph_rag.models.files.available import PORTS, local_models, local_servers
 from memgraph_rag.models.recognizers.stanza_fetch import find_stanza_download
 
-__all__ = ["models"]
-
 
 def models(
     endpoints: Annotated[

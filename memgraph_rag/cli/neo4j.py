@@ -23,8 +23,6 @@ from memgraph_rag.stores.neo4j import server as neo4j_server
 from memgraph_rag.stores.neo4j.distribution import LTS, NEWEST
 from memgraph_rag.stores.neo4j.server import RunningServer
 
-__all__ = ["app"]
-
 app = typer.Typer(
     help="Run a real Neo4j with Browser on this machine, without Docker.", no_args_is_help=True, rich_markup_mode="rich"
 )

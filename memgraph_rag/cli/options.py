@@ -28,18 +28,6 @@ if TYPE_CHECKING:
     from memgraph_rag.settings import Origin
     from memgraph_rag.types import MetadataValue
 
-__all__ = [
-    "Json",
-    "Place",
-    "SessionOf",
-    "UserOf",
-    "bind_place",
-    "find_file",
-    "parse_layers",
-    "parse_metadata",
-    "start_logging",
-]
-
 Json = Annotated[bool, typer.Option("--json", help="Print only JSON on standard output, for programs.")]
 UserOf = Annotated[str | None, typer.Option("--user", help="Only documents of this user.")]
 SessionOf = Annotated[str | None, typer.Option("--session", help="Only documents of this conversation.")]

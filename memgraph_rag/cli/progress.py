@@ -18,8 +18,6 @@ from typing_extensions import Self
 
 from memgraph_rag.cli.sanitize import line
 
-__all__ = ["Bars", "cost_lines"]
-
 T = TypeVar("T")
 
 

@@ -15,35 +15,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from memgraph_rag.cli.sanitize import label, plain
+from memgraph_rag.cli.sanitize import label as label
 from memgraph_rag.cli.sanitize import line as _line
+from memgraph_rag.cli.sanitize import plain as plain
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from memgraph_rag import Answer
     from memgraph_rag.types import Change
-
-__all__ = [
-    "STOP_REASONS",
-    "change_line",
-    "cost_line",
-    "evidence_lines",
-    "facts",
-    "failure_line",
-    "format_left_out",
-    "label",
-    "plain",
-    "receipt_line",
-    "show_grounds",
-    "show_piece",
-    "table",
-    "to_stderr",
-    "to_stdout",
-    "usage_line",
-    "walk_header",
-    "walk_line",
-]
 
 _LEAST_SHARE = 0.01
 _NAMED = 3  # names that one line shows at most

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["escape", "label", "line", "plain"]
-
 _MARK = "\N{REPLACEMENT CHARACTER}"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _BREAK = re.compile(r"[\t\n\u2028\u2029]")

@@ -33,8 +33,6 @@ from memgraph_rag.server.tokens import OneToken, TokenFolder
 if TYPE_CHECKING:
     from memgraph_rag import Memory, Settings
     from memgraph_rag.contracts import Embedder
-__all__ = ["app", "open_memories", "serve", "ui"]
-
 app = typer.Typer(
     help="Serve the memory to agents by the Model Context Protocol, and manage tokens.", rich_markup_mode="rich"
 )

@@ -29,8 +29,6 @@ from memgraph_rag.types import (
     Vector,
 )
 
-__all__ = ["GraphStore", "GraphView", "StoreUpkeep"]
-
 
 class GraphView(GraphReader, Protocol):
     """The reads that show a graph to a person, in addition to the reads of strategies."""

@@ -26,8 +26,6 @@ from memgraph_rag.types import (
     Vector,
 )
 
-__all__ = ["GraphReader", "MemoryGraph", "NodeReader", "SearchedGraph"]
-
 
 class NodeReader(Protocol):
     """Reads documents, nodes and entities of one namespace. Equal calls return equal lists, in the same order."""

@@ -8,8 +8,6 @@ from typing import Protocol
 
 from memgraph_rag.types import Action, DocumentGraph, DocumentRecord, OverviewRows, Question, Receipt
 
-__all__ = ["GraphWriter"]
-
 
 class GraphWriter(Protocol):
     """Writes to one namespace of a graph. Each call is one transaction: it stores everything or nothing."""

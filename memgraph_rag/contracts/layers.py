@@ -10,8 +10,6 @@ from memgraph_rag.contracts.graph_reads import MemoryGraph
 from memgraph_rag.contracts.models import LanguageModel, Models, Progress
 from memgraph_rag.types import LayerRows, OverviewRows, Section, Segment, Usage
 
-__all__ = ["EstimatingLayer", "Layer", "LearningLayer", "MemoryLayer", "SplitDocument", "WillingLayer"]
-
 
 @dataclass(frozen=True, slots=True)
 class SplitDocument:

@@ -13,26 +13,6 @@ from typing import Any, Protocol
 
 from memgraph_rag.types import CosineScale, Generation, Matrix, Prompt, TurnVerdicts, Usage, Vector
 
-__all__ = [
-    "UNCALIBRATED_YES",
-    "AttentiveModel",
-    "Calibration",
-    "Embedder",
-    "EntityRecognizer",
-    "FindPhrases",
-    "LanguageModel",
-    "Models",
-    "Named",
-    "NounPhrase",
-    "Progress",
-    "ReadingSession",
-    "TokenCounter",
-    "TurnJudge",
-    "cosine_scale",
-    "query_vectors",
-]
-
-
 TokenCounter = Callable[[Sequence[str]], list[int]]
 """Returns the number of tokens of each text."""
 

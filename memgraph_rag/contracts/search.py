@@ -10,8 +10,6 @@ from memgraph_rag.contracts.graph_reads import SearchedGraph
 from memgraph_rag.contracts.models import Embedder, EntityRecognizer
 from memgraph_rag.types import Evidence
 
-__all__ = ["MODES", "Search", "SearchContext", "SearchMode", "SearchSpace"]
-
 MODES = ("graph", "hybrid", "keywords", "vector")
 """The search modes of the core. Systems add others."""
 

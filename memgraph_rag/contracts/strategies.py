@@ -11,9 +11,6 @@ from memgraph_rag.contracts.models import Embedder, ReadingSession
 from memgraph_rag.contracts.search import Search
 from memgraph_rag.types import Limits, Node, Relation, Segment, Step
 
-__all__ = ["Extract", "ReadingContext", "Remark", "Strategy"]
-
-
 Extract = Callable[[str, Sequence[Segment]], list[Relation]]
 """Extracts the entities and relations of segments that bear on a question, stores them, and returns the relations."""
 

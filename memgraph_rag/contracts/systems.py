@@ -13,8 +13,6 @@ from memgraph_rag.contracts.layers import Layer, MemoryLayer
 from memgraph_rag.contracts.search import SearchMode
 from memgraph_rag.contracts.strategies import Strategy
 
-__all__ = ["System"]
-
 
 def _no_parts() -> Mapping[str, Callable[..., Any]]:
     return {}

@@ -18,8 +18,6 @@ from memgraph_rag.errors import ModelError
 from memgraph_rag.evaluation.dataset import Question
 from memgraph_rag.types import Document, Prompt
 
-__all__ = ["corpus_questions"]
-
 _DESCRIPTION_TOKENS = 1024
 _LONGEST = 200  # characters of a first sentence, and of an item of a reply
 _TOKENS_EACH = 64  # of a reply, for each item

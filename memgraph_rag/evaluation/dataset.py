@@ -22,8 +22,6 @@ from memgraph_rag.errors import DocumentError
 from memgraph_rag.evaluation.paper_formats import read_paper_set
 from memgraph_rag.types import Document, Turn
 
-__all__ = ["Folder", "Question", "Span", "close_folder", "read_folder", "read_time"]
-
 Span = tuple[str, int, int]
 """The key of a document, and the characters ``[start, end)`` of its text."""
 

@@ -23,8 +23,6 @@ from pathlib import Path
 
 from memgraph_rag.evaluation.paragraph_sets import Documents, Row
 
-__all__ = ["narrativeqa_rows", "read_longbench", "read_narrativeqa", "read_qasper", "read_quality"]
-
 _SPLIT = "test"  # of NarrativeQA
 _INVISIBLE = re.compile(r"<(script|style)\b.*?</\1>|<[^<>]*>", re.I | re.S)
 _NO_TEXT = "FLOAT SELECTED"  # evidence of Qasper in a table or a figure

@@ -15,8 +15,6 @@ from memgraph_rag import __version__
 from memgraph_rag.errors import ModelNotFound
 from memgraph_rag.memory import Memory
 
-__all__ = ["machine_line", "model_line", "version_line"]
-
 
 def version_line(*packages: str) -> str:
     """Return the versions of this library, Python and the packages (or "not installed"), and the local time."""

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Arguments", "Build", "Method", "group_builds"]
-
 Arguments = Mapping[str, Any]
 """Keyword arguments, as JSON values."""
 

@@ -14,20 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import bootstrap
 
-__all__ = [
-    "RESAMPLES",
-    "SEED",
-    "Interval",
-    "auc",
-    "coverage",
-    "distinct",
-    "fit_budget",
-    "interval",
-    "ratio_difference",
-    "ratio_interval",
-    "recall",
-]
-
 SEED = 0
 RESAMPLES = 9_999
 

@@ -17,8 +17,6 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.evaluation.retrieval import Piece
 
-__all__ = ["Building", "Outcome", "Outcomes", "hash_inputs"]
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

@@ -32,8 +32,6 @@ from memgraph_rag.evaluation.paragraph_sets import (
     read_musique,
 )
 
-__all__ = ["PaperSet", "read_paper_set"]
-
 
 class PaperSet(NamedTuple):
     """A set as rows in the form of ``docs.jsonl`` and ``questions.jsonl``."""

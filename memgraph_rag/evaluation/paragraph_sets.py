@@ -19,8 +19,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-__all__ = ["Documents", "Row", "add_corpus", "read_flashrag", "read_hotpotqa", "read_musique"]
-
 Row = Mapping[str, Any]
 
 

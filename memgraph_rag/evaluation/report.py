@@ -17,8 +17,6 @@ from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, Interval, ratio_dif
 from memgraph_rag.evaluation.outcomes import Building, Outcome
 from memgraph_rag.evaluation.scores import Scores, score_outcome
 
-__all__ = ["Cost", "Difference", "Scorecard", "as_markdown", "intervals_line", "show_number"]
-
 _LESS_IS_BETTER = {"refused"}
 
 

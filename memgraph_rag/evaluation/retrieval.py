@@ -14,8 +14,6 @@ from memgraph_rag.evaluation.dataset import Folder, Question, Span
 from memgraph_rag.evaluation.metrics import coverage, distinct, fit_budget, recall
 from memgraph_rag.memory import Memory
 
-__all__ = ["BUDGET_TOKENS", "CUTOFFS", "Piece", "evidence_shares", "find_pieces"]
-
 CUTOFFS = {"turn": (5, 10), "document": (2, 5), "span": (0, 0)}
 """Cutoffs of recall, by the kind of evidence."""
 

@@ -22,8 +22,6 @@ from memgraph_rag.evaluation.retrieval import CUTOFFS, find_pieces
 from memgraph_rag.memory import Memory
 from memgraph_rag.types import Action, Failure, Limits, Receipt, Usage
 
-__all__ = ["Run", "take_receipts", "write_prompt"]
-
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _REVISION = 5
 """Raised where the same documents and settings give other outcomes: 5, strategies of papers follow their papers."""

@@ -23,18 +23,6 @@ from memgraph_rag.evaluation.dataset import Folder, Question, Span
 from memgraph_rag.evaluation.outcomes import Outcome
 from memgraph_rag.evaluation.retrieval import CUTOFFS, evidence_shares
 
-__all__ = [
-    "Scores",
-    "bleu",
-    "containment",
-    "exact_match",
-    "f1",
-    "find_chosen_option",
-    "require_metrics",
-    "rouge_l",
-    "score_outcome",
-]
-
 Scores = Mapping[str, tuple[float, float]]
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")

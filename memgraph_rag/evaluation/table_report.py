@@ -13,8 +13,6 @@ from memgraph_rag.evaluation.report import Scorecard, as_markdown, show_number
 from memgraph_rag.evaluation.tables import CostName, Table, WinRates
 from memgraph_rag.evaluation.win_rates import pair_answers, win_rate
 
-__all__ = ["compare_with_paper"]
-
 _COSTS: Mapping[CostName, str] = {
     "nodes": "nodes",
     "prompt_tokens": "tokens read",

@@ -20,8 +20,6 @@ from memgraph_rag.evaluation.dataset import Folder, read_folder
 from memgraph_rag.evaluation.methods import Build, Method
 from memgraph_rag.settings.sources import read_toml
 
-__all__ = ["CostName", "Row", "Table", "find_table", "list_known_tables"]
-
 CostName = Literal["nodes", "prompt_tokens", "model_calls", "tera_flops", "seconds"]
 """A mean cost of a question that a table can show; see ``report.Cost``."""
 

@@ -24,8 +24,6 @@ from memgraph_rag.evaluation.metrics import Interval, interval
 from memgraph_rag.evaluation.outcomes import Outcome
 from memgraph_rag.types import Prompt, Usage
 
-__all__ = ["CRITERIA", "AnswerPair", "WinRate", "pair_answers", "win_rate"]
-
 CRITERIA: Mapping[str, str] = MappingProxyType(
     {
         "comprehensiveness": "It covers every side of what is asked, and goes into enough detail on each.",

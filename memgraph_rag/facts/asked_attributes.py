@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 from memgraph_rag.facts.attributes import attribute_form
 
-__all__ = ["AskedAttribute", "asks_for_now", "find_asked_attribute"]
-
 
 @dataclass(frozen=True, slots=True)
 class AskedAttribute:

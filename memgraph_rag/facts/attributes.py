@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["attribute_form", "has_many_values", "is_family", "value_form"]
-
 _CLASSES = {
     "home": "city town residence hometown flat apartment|place of residence|home city|home town|city of residence|"
     "home address|place to live|living place|address|postal address|mailing address",

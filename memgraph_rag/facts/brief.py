@@ -26,8 +26,6 @@ from memgraph_rag.types import Extent, Segment
 from memgraph_rag.types.brief import HEADINGS, Brief, BriefLine, BriefSection
 from memgraph_rag.types.days import format_long_day
 
-__all__ = ["Briefs"]
-
 _MOST_OF_SECTION = 32  # newest candidates; each is embedded once
 _MOST_LAST = 16  # segments that were said last
 _MOST_CHARACTERS = 240  # of a line

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from memgraph_rag.lexical.inflection import base_form, is_past
 from memgraph_rag.lexical.tokenize import stem
 
-__all__ = ["Deed", "deeds", "denies", "find_asked_deed", "normalise_deed"]
-
 
 @dataclass(frozen=True, slots=True)
 class Deed:

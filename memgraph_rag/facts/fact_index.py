@@ -21,8 +21,6 @@ from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.types import Annotation, DocumentRecord, Extent
 from memgraph_rag.types.facts import DAYS, FACTS, Rival, Standing
 
-__all__ = ["Fact", "FactIndex", "FactKey", "find_user", "group_by_subject", "select_within", "standings"]
-
 _MOST_RIVALS = 8
 _MOST_COMPARED = 256  # attributes that share a word with a former value
 

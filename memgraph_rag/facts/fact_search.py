@@ -18,8 +18,6 @@ from memgraph_rag.search.graph import SegmentMatch
 from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.types import Evidence, Extent
 
-__all__ = ["JUDGED_POOL", "FactSearch"]
-
 JUDGED_POOL = 100
 """Results among which a judge's turns are chosen: half of them may be an assistant's."""
 

@@ -16,8 +16,6 @@ from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.types import Evidence, Extent
 from memgraph_rag.types.facts import Standing
 
-__all__ = ["POOL", "arrange", "find_stating_segments"]
-
 POOL = 50  # results that are ordered, whatever k is
 
 _MOST_PEOPLE = 3  # speakers whose statements of an attribute are put first

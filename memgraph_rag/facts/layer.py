@@ -20,8 +20,6 @@ from memgraph_rag.lexical.roles import is_user
 from memgraph_rag.types import Annotation, LayerRows, Segment
 from memgraph_rag.types.facts import DAYS, FACTS
 
-__all__ = ["FactsLayer", "extract_facts"]
-
 _MOST_FACTS = 32  # of one segment
 _WISHES = frozenset({"instruction", "preference"})
 

@@ -25,17 +25,6 @@ from memgraph_rag.search.ranking import standard
 from memgraph_rag.search.speakers import find_named_speakers
 from memgraph_rag.types import Evidence
 
-__all__ = [
-    "CANDIDATES",
-    "FIGURES",
-    "LEAST",
-    "Candidates",
-    "estimate_likelihood",
-    "estimate_probabilities",
-    "find_candidates",
-    "score_shared_names",
-]
-
 CANDIDATES = 20
 """How many turns of a person are examined, those with the largest cosines to the question."""
 

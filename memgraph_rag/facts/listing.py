@@ -12,8 +12,6 @@ from memgraph_rag.facts.wishes import WISHES
 from memgraph_rag.types import Extent, Segment
 from memgraph_rag.types.facts import Standing, Statement
 
-__all__ = ["list_statements"]
-
 
 def list_statements(index: FactIndex, graph: GraphReader, extent: Extent) -> list[Statement]:
     """Return the statements within an extent by user, speaker and attribute, oldest first; then the wishes.

@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from memgraph_rag.facts.attributes import attribute_form, is_family
 from memgraph_rag.lexical.roles import is_machine, is_user
 
-__all__ = ["begins_letter", "ends_letter", "is_announcement", "is_forward_start", "label_end"]
-
 _MOST_LINE = 400  # characters of a line that has one of these forms
 
 _SPEECH = (

@@ -21,8 +21,6 @@ from memgraph_rag.lexical.markdown import code_blocks
 from memgraph_rag.lexical.roles import head_length, is_machine
 from memgraph_rag.types import Segment
 
-__all__ = ["extract_pasted_words", "foreign_spans", "own_words"]
-
 Span = tuple[int, int]
 
 _LINE = re.compile(r"[^\n]*\n?")

@@ -12,8 +12,6 @@ import numpy as np
 from memgraph_rag.contracts import Embedder
 from memgraph_rag.types import Matrix, Vector
 
-__all__ = ["PhraseVectors"]
-
 _MOST_KEPT = 4_096
 
 

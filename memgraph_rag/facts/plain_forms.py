@@ -12,8 +12,6 @@ import re
 from memgraph_rag.facts.attributes import attribute_form, has_many_values, is_family
 from memgraph_rag.facts.values import cut_phrase, is_value
 
-__all__ = ["read_value"]
-
 _MOST_ATTRIBUTE = 40  # characters
 _ADVERBS = r"(?:(?:now|just|currently|recently|finally|still|actually|also|already|officially) )*"
 _NOW = r"(?: (?:now|currently|again|these days))?"

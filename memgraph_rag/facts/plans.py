@@ -18,8 +18,6 @@ from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.lexical.timestamps import read
 from memgraph_rag.lexical.tokenize import keywords, stem
 
-__all__ = ["PLANS", "Plan", "PlanKind", "due_day", "finishes", "plans"]
-
 PlanKind = Literal["task", "decision", "done"]
 
 PLANS = ("task", "decision", "done")

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-__all__ = ["find_quoted_spans"]
-
 _MARK = re.compile(
     r"(?P<code>`+)|(?P<comment><!--)|(?P<comment_end>-->)|<(?P<end>/?)(?P<tag>[a-z][\w-]{0,40})(?![\w-])[^<>]{0,500}>"
     r"|[\"'＂“”„‟‘’‚«»‹›「」『』]",

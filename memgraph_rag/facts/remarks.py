@@ -15,8 +15,6 @@ from memgraph_rag.facts.own_words import own_words
 from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.types import Evidence, Extent, Node, RelativeDays, Segment, Standing
 
-__all__ = ["Remarks", "add_days", "find_relative_days"]
-
 
 class Remarks:
     """The writer of remarks on segments."""

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from memgraph_rag.facts.values import cut_phrase, is_name_like, is_value
 
-__all__ = ["Replacement", "find_replacement"]
-
 
 @dataclass(frozen=True, slots=True)
 class Replacement:

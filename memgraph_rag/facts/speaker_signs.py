@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["change_words", "is_in_first_person", "is_of_kin"]
-
 _FIRST_PERSON = re.compile(r"\b(?:(?:i|we)(?:['’]\w+)?|my|mine|our|ours|us|me|myself|ourselves)\b", re.IGNORECASE)
 _KIN_WORDS = (
     r"(?:brother|sister|mother|father|mum|mom|dad|parents?|wife|husband|partner|girlfriend|boyfriend|son|daughter|kid|"

@@ -18,8 +18,6 @@ from memgraph_rag.facts.replacements import Replacement, find_replacement
 from memgraph_rag.lexical.clauses import Clause, asserts, clauses, is_of_now
 from memgraph_rag.lexical.instructions import find_wish
 
-__all__ = ["Statement", "StatementKind", "statements"]
-
 StatementKind = Literal["value", "denial", "event", "instruction", "preference"]
 
 _STOPPED = re.compile(r"\bno longer |,? \bany ?more\b|,? \bany longer\b", re.IGNORECASE)

@@ -18,8 +18,6 @@ from memgraph_rag.facts.likeness import LEAST, estimate_likelihood, find_candida
 from memgraph_rag.search.graph import SegmentMatch
 from memgraph_rag.types import Evidence, Usage
 
-__all__ = ["LEAST_LISTED", "LEAST_TOLD", "Told", "find_told"]
-
 LEAST_TOLD = 0.5
 """A judge's largest probability below which nothing was told; see ``benchmarks/fit_turns.py``."""
 

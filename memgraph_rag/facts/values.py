@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["cut_phrase", "is_name_like", "is_value"]
-
 _MOST_VALUE, _MOST_WORDS, _MOST_PLAIN = 80, 7, 4  # characters; words, of what is written without capitals
 _END = re.compile(
     r"\s*(?:[;:(!?–—]|,(?!\d{3})|\s-\s|\b(?:but|because|since|after|before|instead|which|where|when|while|so|as of|"

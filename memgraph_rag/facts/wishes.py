@@ -18,8 +18,6 @@ from memgraph_rag.facts.phrase_vectors import PhraseVectors
 from memgraph_rag.lexical.language import kind_of_pair, kind_of_text
 from memgraph_rag.types import Evidence, Extent, Segment, Standing
 
-__all__ = ["MOST_WISHES", "WISHES", "Wishes"]
-
 MOST_WISHES = 3
 """Most wishes for one query."""
 

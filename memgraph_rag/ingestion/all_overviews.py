@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from memgraph_rag.contracts import GraphView
 from memgraph_rag.types import Overview
 
-__all__ = ["all_overviews"]
-
 OVERVIEWS_TOGETHER = 64
 
 

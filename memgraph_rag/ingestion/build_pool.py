@@ -19,8 +19,6 @@ from memgraph_rag.ingestion.planning import PendingDocument
 from memgraph_rag.ingestion.sources import GroupSize, Loaded, Request, load_request
 from memgraph_rag.types import Failure
 
-__all__ = ["BuildPool", "LocalPool"]
-
 
 class BuildPool(Protocol):
     """Builds groups of documents, several groups at the same time. It is a context manager."""

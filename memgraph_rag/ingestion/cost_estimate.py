@@ -17,8 +17,6 @@ from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.ingestion.planning import PendingDocument
 from memgraph_rag.types import Prompt, Usage
 
-__all__ = ["describe_cost", "estimate_usage", "log_cost"]
-
 logger = logging.getLogger("memgraph_rag.cost")
 
 _MOST_ROWS = 16  # prompts of a trial of writing; the model writes them together

@@ -15,8 +15,6 @@ from memgraph_rag.strategies.support import find_support
 from memgraph_rag.text.echoes import Origins, find_origins
 from memgraph_rag.types import Node, Question
 
-__all__ = ["GivenAnswers"]
-
 _MOST_SENTENCES = 20_000
 """The most sentences of this process; the oldest are dropped first."""
 

@@ -33,8 +33,6 @@ from memgraph_rag.models.wrappers.token_limit import LimitedModels
 from memgraph_rag.text.context import mix_neighbours, write_in_context
 from memgraph_rag.types import CONTEXT, DocumentGraph, DocumentRecord, LayerRows, Matrix
 
-__all__ = ["BuildOutcome", "BuiltDocument", "GraphBuilder", "embed_relations", "list_unnamed_ends"]
-
 
 @dataclass(frozen=True, slots=True)
 class BuiltDocument:

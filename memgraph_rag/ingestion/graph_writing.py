@@ -15,8 +15,6 @@ from memgraph_rag.ingestion.graph_building import BuiltDocument
 from memgraph_rag.stores.shared.document_reader import DOCUMENTS_TOGETHER
 from memgraph_rag.types import Failure, Receipt
 
-__all__ = ["write_documents"]
-
 
 def write_documents(store: GraphWriter, documents: Sequence[BuiltDocument]) -> Iterator[Receipt | Failure]:
     """Store documents, and yield the outcome of each, in order. A document that the store refuses has a ``Failure``."""

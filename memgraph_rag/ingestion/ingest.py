@@ -23,8 +23,6 @@ from memgraph_rag.ingestion.segmenting import CutSegments
 from memgraph_rag.ingestion.sources import Item, Loaded, Request, group_items
 from memgraph_rag.types import Action, DocumentRecord, Failure, Receipt
 
-__all__ = ["Ingestion"]
-
 UNREAD_TIMES = "times not understood"
 """A note of a receipt: the number of messages whose time is ambiguous or unreadable."""
 

@@ -30,8 +30,6 @@ from memgraph_rag.types import (
     is_storable,
 )
 
-__all__ = ["build_layer", "extract_rows", "layer_errors", "make_layer_error", "require_rows"]
-
 _KINDS: Mapping[str, type] = {
     "points": InformationPoint,
     "summarizes": Summarizes,

@@ -20,18 +20,6 @@ from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.plugins import find_parts, make_part
 from memgraph_rag.settings import Settings
 
-__all__ = [
-    "CORE_LAYERS",
-    "DEFAULT_LAYERS",
-    "FULL",
-    "FULL_LAYERS",
-    "choose_layers",
-    "expand_full",
-    "layers_to_deepen",
-    "list_known_layers",
-    "make_layer",
-]
-
 CORE_LAYERS = ("entities", "facts", "points", "relations")
 """The layers of the core, in the order of building: cheap layers first."""
 

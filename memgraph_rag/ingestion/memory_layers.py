@@ -22,17 +22,6 @@ from memgraph_rag.layers.library.library import LibraryLayer
 from memgraph_rag.plugins import find_parts, make_part
 from memgraph_rag.types import Action, Failure, Overview, OverviewRows, Receipt, Summarizes, Usage
 
-__all__ = [
-    "build_memory_layers",
-    "choose_memory_layers",
-    "count_uncovered_documents",
-    "layers_there",
-    "list_known_memory_layers",
-    "make_memory_layer",
-    "remove_overviews",
-    "split_layers",
-]
-
 _CORE: dict[str, Callable[[], MemoryLayer]] = {"library": LibraryLayer}
 
 LEFT_OUT = "overviews left out, because a document changed meanwhile"

@@ -36,8 +36,6 @@ from memgraph_rag.types import (
     make_id,
 )
 
-__all__ = ["ECHO", "PendingDocument", "Plan", "Planner", "find_summaries", "takes"]
-
 ECHO = "echo"
 """The name in a document's metadata that declares all of its text, or none, an earlier answer of the memory."""
 

@@ -30,8 +30,6 @@ from memgraph_rag.ingestion.shared_files import SharedFile
 from memgraph_rag.ingestion.sources import GroupSize, Loaded, Request, load_request
 from memgraph_rag.types import Failure
 
-__all__ = ["RayPool"]
-
 _AUTO = "auto"
 _HOST_AND_PORT = re.compile(r"[\w.-]+:[0-9]{1,5}")
 _OBJECT_STORE_BYTES = 256 * 2**20  # of a cluster that is started here: groups and their graphs are small

@@ -17,8 +17,6 @@ from memgraph_rag.ingestion.sources import Loaded
 from memgraph_rag.text.secrets import find_secrets, mask_secrets
 from memgraph_rag.types import Failure, Message, text_hash
 
-__all__ = ["Redact", "redact_document", "redact_messages"]
-
 Redact = Literal["off", "mark", "mask", "refuse"]
 """Store secrets as they are, and say nothing; count them on the receipt; store stars in their place; or raise."""
 

@@ -11,8 +11,6 @@ from memgraph_rag.models.embedders.unit_vectors import units
 from memgraph_rag.text.context import mix_neighbours, write_in_context
 from memgraph_rag.types import Annotation, Matrix, Segment
 
-__all__ = ["embed_segments"]
-
 
 def embed_segments(
     embed: Callable[[Sequence[str]], Matrix],

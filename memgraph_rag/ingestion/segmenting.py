@@ -18,8 +18,6 @@ from memgraph_rag.text.programs import definitions
 from memgraph_rag.text.splitting import Span, split
 from memgraph_rag.types import Document, Segment, Turn, make_id
 
-__all__ = ["CutSegments", "cut_segments"]
-
 CutSegments = Callable[..., tuple[Segment, ...]]
 """``cut_segments`` with the namespace, the counter of tokens and the sizes of one memory."""
 

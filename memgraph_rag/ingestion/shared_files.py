@@ -15,8 +15,6 @@ from typing_extensions import Self
 from memgraph_rag.ingestion.sources import Loaded, Request, load_request
 from memgraph_rag.text.paths import spellings
 
-__all__ = ["SharedFile"]
-
 
 @dataclass(frozen=True, slots=True)
 class SharedFile:

@@ -33,8 +33,6 @@ from memgraph_rag.types import (
     text_hash,
 )
 
-__all__ = ["GroupSize", "Item", "Loaded", "Request", "group_items", "hash_changed", "is_elsewhere", "load_request"]
-
 _MOST_DESCRIBED = 60  # characters of the name of a source that could not be loaded
 _MOST_SAME = 16  # keys in ``same_as`` of a receipt
 

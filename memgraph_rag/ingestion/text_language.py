@@ -12,8 +12,6 @@ from functools import cache
 from memgraph_rag.models.files.catalogue import MINILM
 from memgraph_rag.models.files.packaged_e5 import INSTALL_MULTILINGUAL, is_e5_installed
 
-__all__ = ["tell_unknown_language"]
-
 log = logging.getLogger(__name__)
 
 

@@ -18,8 +18,6 @@ from memgraph_rag.errors import SettingsError
 from memgraph_rag.open_memory import OpenMemory
 from memgraph_rag.types import Answer, Citation, Document, DocumentRecord, Node, Part, Scope, Step
 
-__all__ = ["add_places", "find", "records"]
-
 _PLACED = {".pdf", ".pptx", ".xlsx"}
 _PAGE_END = "\f"  # as ``text.pdf`` writes it
 _HEADING = re.compile(r"^## (Slide \d+[^\n]*|Sheet: [^\n]*)$", re.MULTILINE)  # as ``text.office`` writes it

@@ -18,8 +18,6 @@ from memgraph_rag.calls.validation import check_count
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.types import MemoryMap, Naming
 
-__all__ = ["Cartographer", "lay_out"]
-
 _Places = NDArray[np.complex128]
 _Ends = NDArray[np.int64]
 

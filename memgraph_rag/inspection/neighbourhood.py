@@ -36,8 +36,6 @@ from memgraph_rag.types import (
     question_id,
 )
 
-__all__ = ["KINDS", "Centre", "Kind", "find", "look", "look_around"]
-
 AThing = TypeVar("AThing", bound=Thing)
 
 Centre = DocumentRecord | Entity | Question | Overview

@@ -28,8 +28,6 @@ with framework("anthropic", extra="anthropic"):
         BetaMemoryTool20250818ViewCommand,
     )
 
-__all__ = ["MemoryTool"]
-
 _ROOT = "/memories"
 _DIRECTORIES = ""  # id of the item that lists them: a directory stays when its last file goes
 _DEPTH = 2

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from google.adk.sessions.session import Session
     from google.adk.tools.tool_context import ToolContext
 
-__all__ = ["BriefTool", "MemoryService"]
-
 _NO_SESSION = "__unknown_session_id__"
 _DELETED = "deleted"
 _BRIEF = "temp:memgraph_rag_brief"

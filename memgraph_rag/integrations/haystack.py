@@ -24,8 +24,6 @@ with framework("haystack-ai", extra="haystack"):
     from haystack.document_stores.types import DuplicatePolicy, FilterPolicy, apply_filter_policy
     from haystack.utils.filters import document_matches_filter
 
-__all__ = ["MemoryDocumentStore", "MemoryRetriever"]
-
 
 class MemoryDocumentStore:
     """A Haystack ``DocumentStore`` whose documents are documents of a memory.

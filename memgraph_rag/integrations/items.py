@@ -22,8 +22,6 @@ from memgraph_rag.errors import DocumentError, DocumentNotFound
 from memgraph_rag.memory import Memory
 from memgraph_rag.types import Document, Evidence, Failure, MetadataValue, Turn
 
-__all__ = ["MAX_QUERY", "Item", "Items", "as_json"]
-
 MAX_QUERY = 20_000
 """Most characters of a query; of a longer one the end is searched for, where a conversation asks."""
 

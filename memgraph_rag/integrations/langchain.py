@@ -19,8 +19,6 @@ with framework("langchain-core", extra="langchain", python=(3, 11)):
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
 
-__all__ = ["MemoryRetriever"]
-
 
 class MemoryRetriever(BaseRetriever):
     """Passages of a memory as LangChain's documents, best first.

@@ -38,8 +38,6 @@ with framework("langgraph-checkpoint", extra="langgraph", python=(3, 11)):
     )
     from langgraph.store.base import Item as StoreItem
 
-__all__ = ["MemoryStore", "brief_hook"]
-
 Namespace = tuple[str, ...]
 
 

@@ -22,8 +22,6 @@ with framework("llama-index-core", extra="llama-index"):
     from llama_index.core.retrievers import BaseRetriever
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-__all__ = ["LongTermMemoryBlock", "MemoryRetriever"]
-
 
 class MemoryRetriever(BaseRetriever):
     """Passages of a memory as LlamaIndex's nodes, best first.

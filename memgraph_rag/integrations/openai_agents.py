@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from memgraph_rag.tools import ToolName
 
-__all__ = ["MemorySession", "memory_tools"]
-
 T = TypeVar("T")
 
 

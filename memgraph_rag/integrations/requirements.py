@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 
-__all__ = ["framework"]
-
 
 @contextmanager
 def framework(name: str, *, extra: str, python: tuple[int, int] = (3, 10)) -> Iterator[None]:

@@ -16,8 +16,6 @@ import numpy as np
 
 from memgraph_rag.types import Matrix, Vector
 
-__all__ = ["make_balanced_groups", "mean_vector"]
-
 _ROUNDS = 12  # of new means; most sets stop changing earlier
 _POWER_STEPS = 8
 _DECIMALS = 6  # rows that agree to these decimals are ordered by their number, not by rounding errors

@@ -11,8 +11,6 @@ from collections.abc import Iterator, Sequence
 from memgraph_rag.contracts import LanguageModel, Progress
 from memgraph_rag.types import Node, Prompt, as_line
 
-__all__ = ["AROUND_TOKENS", "HEAD", "Batch", "batches", "input_tokens", "name_step", "output_tokens", "prompt"]
-
 HEAD = "Below are consecutive pieces of a text, one on each line."
 
 AROUND_TOKENS = 144

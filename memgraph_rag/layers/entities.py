@@ -18,8 +18,6 @@ from memgraph_rag.lexical.names import is_name, normalise
 from memgraph_rag.lexical.note_links import find_note_links
 from memgraph_rag.types import LayerRows, Mention, Segment, Title, entity_id
 
-__all__ = ["EntitiesLayer", "find_mentions", "recognize_segments"]
-
 _MOST_MENTIONS = 256
 _UNDERLINED = re.compile(r"(?:\A|\n[ \t\r]*\n)(?P<name>[^\n]{1,200})\n {0,3}(?:={3,}|-{3,})[ \t\r]*(?=\n|\Z)")
 _NUMBER = r"(?:[ivxlcdm]{1,8}|\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b[.:]?"

@@ -21,22 +21,6 @@ from memgraph_rag.layers.surfaces import words
 from memgraph_rag.lexical.names import LONGEST_NAME
 from memgraph_rag.types import Prompt, as_line
 
-__all__ = [
-    "Extraction",
-    "Triple",
-    "as_list",
-    "clean",
-    "goes_in_circles",
-    "holds_name",
-    "parse_extraction",
-    "read_reply",
-    "reply_schema",
-    "strings",
-    "task",
-    "write_background",
-    "write_directed_task",
-]
-
 _MOST_NAMES = 8  # of one segment; twice as many of a single one
 _MOST_RELATIONS = 12  # of one segment
 _LONGEST_DESCRIPTION = 200

@@ -18,8 +18,6 @@ import numpy as np
 from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.types import Vector, as_line
 
-__all__ = ["Line", "central_lines", "cut", "first_sentence"]
-
 _FEWEST_CHARACTERS = 25
 _MOST_CHARACTERS = 160
 _REDUNDANCY = 0.5  # weight of the largest cosine to a chosen sentence, which is subtracted

@@ -19,8 +19,6 @@ from memgraph_rag.layers.extraction import Extraction, Triple
 from memgraph_rag.layers.grounding import Ground, Vocabulary, can_name, is_proper
 from memgraph_rag.types import LayerRows, Relation, Usage, list_ends, relation_id
 
-__all__ = ["BORNE_OUT", "Account", "find_place", "relation_rows"]
-
 BORNE_OUT = 0.5
 """The least share of a description's words, without the names, that its segments must contain."""
 

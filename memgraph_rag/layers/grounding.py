@@ -13,8 +13,6 @@ from memgraph_rag.layers.surfaces import first_word, occurrences, words
 from memgraph_rag.lexical.names import is_name, normalise
 from memgraph_rag.types import OPEN_KIND, Mention, Segment, entity_id
 
-__all__ = ["Ground", "Vocabulary", "can_name", "is_proper", "share_borne_out"]
-
 _MOST_MENTIONS = 256  # of one segment
 _STEM = 5  # first characters that two forms of one word share
 _ARTICLE = re.compile(r"(?:the|an?)\s+", re.IGNORECASE)

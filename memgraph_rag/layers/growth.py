@@ -14,8 +14,6 @@ from typing import TypeVar
 from memgraph_rag.contracts import LanguageModel
 from memgraph_rag.types import InformationPoint, LayerRows, Node, PointLayer, Summarizes, Usage, point_id
 
-__all__ = ["Growth", "grow", "join_top_points", "make_points"]
-
 
 @dataclass(slots=True)
 class Growth:

@@ -11,8 +11,6 @@ from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.lexical import markdown
 from memgraph_rag.types import Heading, Segment
 
-__all__ = ["find_marked_headings", "join_segments"]
-
 
 def find_marked_headings(document: SplitDocument) -> list[Heading]:
     """Return the marked headings of a document, in order; none for a conversation, whose turns only quote headings.

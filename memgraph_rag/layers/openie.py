@@ -27,8 +27,6 @@ from memgraph_rag.lexical.names import LONGEST_NAME
 from memgraph_rag.plugins import find_parts
 from memgraph_rag.types import LayerRows, make_id
 
-__all__ = ["NOT_NAMED", "OpenIE", "Passage", "layers_of_file"]
-
 NOT_NAMED = "document that the OpenIE file does not name"
 """The note on the receipt of a document without a passage."""
 

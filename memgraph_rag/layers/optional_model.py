@@ -8,8 +8,6 @@ from __future__ import annotations
 from memgraph_rag.contracts import LanguageModel, Models
 from memgraph_rag.errors import ModelNotFound
 
-__all__ = ["find_language"]
-
 
 def find_language(models: Models) -> LanguageModel | None:
     """Return the language model; None if the memory has none."""

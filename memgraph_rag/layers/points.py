@@ -37,8 +37,6 @@ from memgraph_rag.types import (
     as_line,
 )
 
-__all__ = ["SIMILARITY", "PointsLayer", "bullets", "edge_weights", "is_useless_from_here", "similarity_weights"]
-
 INSTRUCTION = (
     "Below are consecutive pieces of a text, one on each line. Write a list of summary points of what they say. "
     "Each point tells one event or fact in one complete sentence. Use full names instead of pronouns. A point may "

@@ -11,8 +11,6 @@ from collections import Counter
 from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.types import Prompt, as_line
 
-__all__ = ["as_paragraph", "check_prose", "goes_in_circles", "trim_marks"]
-
 _PREAMBLE = re.compile(r"\s*[^\n.!?。！？]{0,120}:[ \t]*\n+")
 _BULLET = re.compile(r"\n[^\S\n]*(?:[*•‣●-]|\d{1,2}[.)])\s+")
 _ENDS = (".", "!", "?", "。", "！", "？", '."', ".”")  # of a whole sentence

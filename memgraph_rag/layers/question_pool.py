@@ -18,8 +18,6 @@ from memgraph_rag.errors import SettingsError
 from memgraph_rag.layers.extraction import Extraction, strings, write_background
 from memgraph_rag.types import as_line
 
-__all__ = ["Pool", "pool_schema", "pool_task", "read_questions", "require_rouge"]
-
 _ALIKE = 0.6
 _LONGEST_QUESTION = 200
 _SHOWN = 8  # names and relations that the prompt shows

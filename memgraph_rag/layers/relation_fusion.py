@@ -22,8 +22,6 @@ from memgraph_rag.layers.grounding import share_borne_out
 from memgraph_rag.layers.surfaces import words
 from memgraph_rag.types import LayerRows, Relation, Usage, as_line, relation_id
 
-__all__ = ["fuse_relations"]
-
 _LONGEST = 400  # characters of a fused description
 _MOST_TOKENS = 160  # of a reply
 _MOST_RELATIONS = 8  # of one prompt

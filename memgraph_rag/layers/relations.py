@@ -25,8 +25,6 @@ from memgraph_rag.layers.question_pool import Pool, pool_schema, pool_task, read
 from memgraph_rag.layers.relation_fusion import fuse_relations
 from memgraph_rag.types import LayerRows, Usage
 
-__all__ = ["RelationsLayer"]
-
 _WRITTEN = 100  # tokens of an average reply about one segment
 _POOL_TOKENS = 768  # of a task of the question pool, at most
 

@@ -12,8 +12,6 @@ from functools import lru_cache
 
 from memgraph_rag.lexical.names import LONGEST_NAME, SAME_CHARACTERS, normalise
 
-__all__ = ["first_word", "occurrences", "words"]
-
 _MOST = 16  # spans of one name in one text
 _CLASSES = {character: f"[{re.escape(same)}]" for same in SAME_CHARACTERS for character in same}
 _MARKS = r"\u0300-\u036f"

@@ -27,9 +27,6 @@ from memgraph_rag.lexical.tokenize import (
     words,
 )
 
-__all__ = ["K1", "MOST_STEMMERS", "TITLE_WEIGHT", "B", "KeywordIndex", "most_frequent", "row_entries"]
-
-
 K1, B = 0.9, 0.4
 """BM25's saturation of repeated words, and its penalty of long texts: better here than 1.2 and 0.75."""
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["asks_about_the_whole"]
-
 _SUMMARY = r"summari[sz]e|summary|sum up|overview|recap"
 _MAIN = (
     r"(?:main|central|common|recurring|overall|key|general) (?:themes?|topics?|points?|ideas?|plot|subjects?|trends?)"

@@ -10,8 +10,6 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-__all__ = ["find_capitalised"]
-
 # Dotted initials (U.S, J.R.R), or letters and digits with their combining marks, held together by apostrophe or hyphen.
 _PART = r"[^\W_](?:[^\W_]|[\u0300-\u036f])*"
 _WORD = re.compile(rf"(?:[^\W\d_]\.)+[^\W\d_](?![^\W_])|{_PART}(?:['’-]{_PART})*")

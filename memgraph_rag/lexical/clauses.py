@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Clause", "asserts", "clauses", "is_of_now"]
-
 
 @dataclass(frozen=True, slots=True)
 class Clause:

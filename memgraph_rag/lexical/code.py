@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-__all__ = ["append_parts", "find_program_language", "identifiers"]
-
 _LANGUAGES = {
     **dict.fromkeys((".py", ".pyi"), "python"),
     **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), "javascript"),

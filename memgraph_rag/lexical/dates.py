@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-__all__ = ["list_day_terms", "list_query_terms"]
-
 _NAMES = (
     *("january jan januar", "february feb februar", "march mar märz marz maerz mär", "april apr", "may mai"),
     *("june jun juni", "july jul juli", "august aug", "september sep sept", "october oct oktober okt"),

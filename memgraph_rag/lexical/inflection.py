@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from functools import cache
 
-__all__ = ["base_form", "is_past"]
-
 _IRREGULAR = """
 be was were been; become became become; begin began begun; bite bit bitten; blow blew blown; break broke broken;
 bring brought brought; build built built; buy bought bought; catch caught caught; choose chose chosen;

@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-__all__ = ["WishKind", "find_wish"]
-
 WishKind = Literal["instruction", "preference"]
 
 _SERVE = (

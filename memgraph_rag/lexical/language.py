@@ -15,8 +15,6 @@ from functools import cache, lru_cache
 from memgraph_rag.lexical.tokenize import STOP_WORDS, words
 from memgraph_rag.types.cosines import ENGLISH, OTHER
 
-__all__ = ["FUNCTION_WORDS", "detect_language", "guess_language", "kind_of_pair", "kind_of_text"]
-
 _SAMPLE = 1_000  # characters at the beginning, and as many in the middle
 _FEWEST_LETTERS = 20
 _CLEAR = 0.8  # probability; above it 3 of 1,000 samples of 40 characters and more were wrong

@@ -21,20 +21,6 @@ from markdown_it.token import Token
 from memgraph_rag.lexical.code import append_parts, find_program_language
 from memgraph_rag.types import as_line
 
-__all__ = [
-    "FRONT_MATTER",
-    "MarkdownHeading",
-    "PlainText",
-    "code_blocks",
-    "code_spans",
-    "has_marks",
-    "headings",
-    "plain",
-    "solid_blocks",
-    "split_for_search",
-    "strip_markup",
-]
-
 FRONT_MATTER = re.compile(
     r"---[ \t]*\n((?:[^\s:#-][^:\n]*:.*\n|[ \t].*\n|- .*\n|#.*\n|[ \t]*\n)*?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
 )

@@ -19,8 +19,6 @@ import math
 import re
 from functools import lru_cache
 
-__all__ = ["LEAST_COSINE", "SURE_COSINE", "are_opposed", "are_variants", "drop_title", "least_cosine"]
-
 SURE_COSINE = 0.8
 """Two names with at least this cosine are near-synonyms, unless they are opposed (as in HippoRAG 2 and QRMeM)."""
 

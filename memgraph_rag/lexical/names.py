@@ -15,8 +15,6 @@ from functools import lru_cache
 from memgraph_rag.contracts import EntityRecognizer
 from memgraph_rag.lexical.ruled_names import candidates, names_by_rules
 
-__all__ = ["LONGEST_NAME", "SAME_CHARACTERS", "find_names", "find_names_by_rules", "is_name", "ngrams", "normalise"]
-
 LONGEST_NAME = 200
 """Most characters of a normal form; a longer one is a sentence that was mistaken for a name."""
 

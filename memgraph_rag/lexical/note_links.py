@@ -11,8 +11,6 @@ from collections.abc import Iterator
 
 from memgraph_rag.contracts import Named
 
-__all__ = ["find_note_links"]
-
 _LINK = re.compile(r"\[\[(?P<name>[^\W_][^\[\]|#^\n]{1,199})(?:[|#^][^\[\]\n]{0,300})?\]\]")
 _TAG = re.compile(r"(?:(?<=\s)|\A)#(?P<name>[^\W\d_][\w/-]{1,99})(?![(<{\"'#])")
 _OF_PROGRAMS = re.compile(r"(?:include|define|undef|ifn?def|elif|else|endif|pragma|(?:end)?region|error|[0-9a-f]{6})\Z")

@@ -14,8 +14,6 @@ from datetime import date, timedelta
 from memgraph_rag.lexical.timestamps import read
 from memgraph_rag.types import RelativeDays
 
-__all__ = ["relative_days"]
-
 _Span = tuple[date, date]  # first and last day
 
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "a couple of": 2, "three": 3, "four": 4, "five": 5, "six": 6,

@@ -10,8 +10,6 @@ import re
 
 from memgraph_rag.types import as_line
 
-__all__ = ["parse_numbers", "parse_questions", "says_none"]
-
 # int() takes no more than 4,300 digits, and a rating may follow: "3: 80".
 _NUMBER = re.compile(r"(?<!\d)(\d{1,6})(?!\d)(?:\s*[:=(]\s*(\d{1,6})(?!\d))?")
 _NONE = re.compile(r"\W*(?:none|no)\b(?!\W*\d)", re.IGNORECASE)  # "No. 3" names a number

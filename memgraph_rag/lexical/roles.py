@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["head_length", "is_machine", "is_user"]
-
 _MACHINES = frozenset({"ai", "assistant", "bot", "chatbot", "model", "system", "tool"})
 
 _USERS = frozenset({"human", "user"})

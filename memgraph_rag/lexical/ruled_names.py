@@ -14,8 +14,6 @@ from itertools import chain, islice
 from memgraph_rag.lexical.capitalised_names import find_capitalised
 from memgraph_rag.lexical.language import FUNCTION_WORDS, guess_language
 
-__all__ = ["CAPITALS_ARE_NOUNS", "candidates", "names_by_rules"]
-
 CAPITALS_ARE_NOUNS = frozenset({"de", "lb"})
 """Languages that write every noun with a capital."""
 

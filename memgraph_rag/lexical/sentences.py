@@ -12,8 +12,6 @@ from itertools import pairwise
 
 from sentencex import get_sentence_boundaries  # pyright: ignore[reportAttributeAccessIssue]
 
-__all__ = ["MAX_QUOTE", "quotable_spans", "sentences"]
-
 MAX_QUOTE = 400
 """Most characters of a quotable span."""
 

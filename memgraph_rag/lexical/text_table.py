@@ -15,8 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Self, override
 
-__all__ = ["TextList", "TextTable"]
-
 MOST_UNPACKED = 4096
 """So many texts, or an eighth of the packed ones, are kept as a list."""
 

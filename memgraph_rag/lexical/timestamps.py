@@ -13,8 +13,6 @@ from datetime import date, datetime, timedelta, timezone
 
 from memgraph_rag.types import MetadataValue, format_long_day
 
-__all__ = ["find_metadata_time", "format_day", "instant", "later", "parse_time", "read"]
-
 _FORM = re.compile(
     r"(?P<year>\d{4})(?P<hyphen>-?)(?P<month>\d\d)(?P=hyphen)(?P<day>\d\d)"
     r"(?P<clock>[Tt ](?P<hour>[01]\d|2[0-3])"

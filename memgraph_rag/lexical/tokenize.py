@@ -15,20 +15,6 @@ from itertools import pairwise
 
 import regex
 
-__all__ = [
-    "STOP_WORDS",
-    "WORD",
-    "index_terms",
-    "is_lone_letter",
-    "keywords",
-    "query_terms",
-    "remove_accents",
-    "stem",
-    "stemmer_name",
-    "term",
-    "words",
-]
-
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"  # no space between words
 _RUN = rf"(?:(?![{_UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}_])+"
 _UNSPACED_RUN = rf"(?:(?=[{_UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}])+"

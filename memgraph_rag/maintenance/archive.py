@@ -39,8 +39,6 @@ from memgraph_rag.stores.layer_rows.archived import Ids, Number, Packed, Places,
 from memgraph_rag.stores.shared.document_reader import iterate_graphs
 from memgraph_rag.types import DocumentGraph, DocumentRecord, OverviewRows, Segment
 
-__all__ = ["MAX_LINE_BYTES", "Archive", "are_equal", "export_documents", "write"]
-
 T = TypeVar("T")
 
 MAX_LINE_BYTES = 2**30

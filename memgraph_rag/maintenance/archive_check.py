@@ -18,8 +18,6 @@ from memgraph_rag.text.loading import load
 from memgraph_rag.text.session_pages import is_page, is_page_key
 from memgraph_rag.types import Document, DocumentGraph, Turn, is_storable
 
-__all__ = ["check_as_added"]
-
 _NAME_CHARACTERS = 4096  # the longest name of a model, which may be a path
 _ROUNDING = 1e-3  # tolerance of the sum of weights
 _SPECIAL_TOKENS = 8

@@ -20,8 +20,6 @@ from memgraph_rag.stores.shared import write_checks
 from memgraph_rag.stores.shared.document_reader import DOCUMENTS_TOGETHER, count_graph_rows, iterate_graphs
 from memgraph_rag.types import Action, DocumentGraph, Receipt
 
-__all__ = ["import_documents", "open_and_check"]
-
 _OVERVIEWS_TOGETHER = 500
 
 

@@ -34,8 +34,6 @@ from memgraph_rag.types import (
     overview_id,
 )
 
-__all__ = ["OVERVIEW_FORM", "ArchivedIds", "decode", "encode_all", "join_overviews"]
-
 
 class _Encoded(TypedDict):
     """An overview as one line: keys name documents, normal forms name entities, (document key, index) name segments."""

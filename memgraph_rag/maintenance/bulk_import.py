@@ -22,8 +22,6 @@ from memgraph_rag.maintenance.archive_overviews import join_overviews
 from memgraph_rag.stores.neo4j.bulk import BulkFiles, BulkWriter
 from memgraph_rag.stores.shared.document_reader import DOCUMENTS_TOGETHER
 
-__all__ = ["write_bulk_files"]
-
 _ROOM = 8
 """Required disk space, as a multiple of the archive's size."""
 

@@ -17,8 +17,6 @@ from typing import BinaryIO
 from memgraph_rag.display import show
 from memgraph_rag.errors import MemgraphRagError
 
-__all__ = ["replace_file"]
-
 _HEAD_BYTES = 4096  # searched for the mark of a kind of file
 _NAME_CHARACTERS = 40  # of the target's name, as the beginning of the scratch file's name
 

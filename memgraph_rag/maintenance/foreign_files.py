@@ -29,8 +29,6 @@ from memgraph_rag.stores.shared.document_reader import iterate_graphs
 from memgraph_rag.stores.shared.parquet_tables import ParquetTables
 from memgraph_rag.types import DocumentGraph, DocumentRecord, as_line
 
-__all__ = ["FOREIGN_FORMS", "ForeignForm", "write_foreign_files"]
-
 ForeignForm = Literal["jsonl", "markdown", "graphml", "parquet", "obsidian"]
 
 _MOST_FILE_NAME = 100

@@ -25,8 +25,6 @@ from memgraph_rag.text.session_pages import is_growing
 from memgraph_rag.types import DocumentRecord, Limits
 from memgraph_rag.types.receipts import Failure, Receipt
 
-__all__ = ["build_lacking_layers", "build_until", "sort_oldest_first"]
-
 _AT_ONCE = 8  # documents in a group; a larger group makes a model pass no cheaper (docs/decisions/mcp.md)
 
 

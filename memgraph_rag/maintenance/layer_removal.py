@@ -16,8 +16,6 @@ from memgraph_rag.ingestion.segment_vectors import embed_segments
 from memgraph_rag.stores.layer_rows import ANNOTATIONS, group_kinds
 from memgraph_rag.types import CONTEXT, Action, DocumentGraph, DocumentRecord, Failure, Receipt
 
-__all__ = ["check_removable", "remove_layer"]
-
 _COUNTED_TOGETHER = 256  # documents in one query for counts
 
 

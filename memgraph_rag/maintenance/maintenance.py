@@ -30,8 +30,6 @@ from memgraph_rag.types.receipts import Failure, Receipt
 if TYPE_CHECKING:
     from memgraph_rag.stores.neo4j.bulk import BulkFiles
 
-__all__ = ["Maintenance"]
-
 
 class Maintenance:
     """The maintenance tasks of one memory; ``Memory.maintenance`` holds it."""

@@ -25,8 +25,6 @@ from memgraph_rag.ingestion.segment_vectors import embed_segments
 from memgraph_rag.stores.shared.document_reader import iterate_graphs
 from memgraph_rag.types import CONTEXT, DocumentGraph, Matrix
 
-__all__ = ["delete_scratch_files", "reembed"]
-
 _AT_ONCE = 256
 _KEY_BYTES = 16
 

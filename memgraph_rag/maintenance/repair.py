@@ -12,8 +12,6 @@ from memgraph_rag.contracts import Embedder, GraphStore
 from memgraph_rag.ingestion.segment_vectors import embed_segments
 from memgraph_rag.types import CONTEXT, Damage, Flaws, Vector
 
-__all__ = ["examine", "repair"]
-
 _WORDS = {
     "lost_segments": ("segments of a missing document", "removed"),
     "parted_segments": ("segments that are not linked to their document", "linked again"),

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from shutil import which
 
-__all__ = ["has_gpu"]
-
 _DRIVER = Path("/proc/driver/nvidia/version")
 
 

@@ -38,15 +38,6 @@ from memgraph_rag.models.wrappers.forwarding import ForwardingModel
 from memgraph_rag.models.wrappers.turn_judging import TurnJudging
 from memgraph_rag.settings import Neo4j, Settings
 
-__all__ = [
-    "FoundModels",
-    "SharedModel",
-    "drop_database",
-    "open_embedder",
-    "open_endpoint",
-    "open_endpoint_model",
-]
-
 logger = logging.getLogger(__name__)
 
 _WITH_PROMPTS = "+prompts"

@@ -19,8 +19,6 @@ from memgraph_rag.types import Vector
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
-__all__ = ["CrossEncoderReranker", "Reranker"]
-
 
 class Reranker(Protocol):
     """A scorer that reads a question and a passage together."""

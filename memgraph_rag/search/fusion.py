@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-__all__ = ["reciprocal_rank_fusion"]
-
 Id = TypeVar("Id", str, int)
 
 

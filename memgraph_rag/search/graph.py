@@ -45,8 +45,6 @@ from memgraph_rag.search.speakers import find_only_speaker, find_other_speaker
 from memgraph_rag.search.spelling import bare, find_nearest_word, may_be_misspelt, replace_words
 from memgraph_rag.types import Carrier, CosineScale, Vector, entity_id
 
-__all__ = ["GraphSearch", "SegmentMatch", "drop_nested_names", "rank_places"]
-
 SHARPNESS = 3.0  # of the reset: a third of a standard deviation multiplies a segment's probability by e
 KEYWORDS = 0.5  # weight of BM25, where the embedder knows the language and the cosine has the weight 1
 KNOWN = 1 / 3  # share of the question's words that the view holds; with less, as across languages, words count less

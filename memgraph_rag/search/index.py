@@ -22,8 +22,6 @@ from memgraph_rag.search.index_file import read_index, write_index
 from memgraph_rag.search.segment_index import SegmentIndex
 from memgraph_rag.types import IndexedSegment
 
-__all__ = ["NamespaceIndex"]
-
 _BYTES_PER_SEGMENT = 700  # of a segment without its vector: id, place, words, edges (measured)
 
 _KEPT_FROM = 200  # segments: a smaller index is built in a tenth of a second

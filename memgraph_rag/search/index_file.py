@@ -18,8 +18,6 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["read_index", "write_index"]
-
 _FORM = 4
 """The version of the format. Raise it with each change of the index's content or of the tokenizer."""
 

@@ -19,8 +19,6 @@ from memgraph_rag.search.graph import SegmentMatch
 from memgraph_rag.search.segment_index import SegmentIndex, View
 from memgraph_rag.types import Evidence
 
-__all__ = ["ModeContext", "find_mode", "list_known_modes"]
-
 
 def list_known_modes() -> tuple[str, ...]:
     """Return the names of all modes, each once, those of the core first; installed systems are loaded."""

@@ -18,8 +18,6 @@ from memgraph_rag.lexical.name_similarity import drop_title
 from memgraph_rag.lexical.tokenize import STOP_WORDS, WORD, remove_accents, words
 from memgraph_rag.search.spelling import bare, find_nearest_word, replace_words
 
-__all__ = ["check_names", "correct_name", "select_checked_part"]
-
 _ENGLISH = frozenset("the what which who whose whom when where why how did does".split())  # noqa: SIM905
 _ABBREVIATION = re.compile(r"\b[A-Z\d]{1,4}s?\b")  # texts may write out "CEO" and "USA"
 _BETWEEN_NAMES = re.compile(r"\b(?:or|and)\b")

@@ -18,8 +18,6 @@ from memgraph_rag.search.segment_index import View, row_edges
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
-__all__ = ["Scores", "pagerank", "segment_entity_masses", "solve_pagerank"]
-
 Scores = NDArray[np.float64]
 
 _MOST_STEPS = 1_000  # enough for the tolerance at a damping of 0.97

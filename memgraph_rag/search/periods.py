@@ -13,8 +13,6 @@ from typing import TypeVar
 from memgraph_rag.search.index import NamespaceIndex
 from memgraph_rag.types import Extent, Hit, InformationPoint, Node, Segment
 
-__all__ = ["AsOf", "Within", "fetch_best", "find_best", "select_period"]
-
 _GROWTH = 4  # factor of the next fetch, after a fetch with too few items that count
 
 Item = TypeVar("Item")

@@ -31,8 +31,6 @@ from memgraph_rag.search.ranking import shares
 from memgraph_rag.search.segment_index import SegmentIndex
 from memgraph_rag.types import Extent, Hit, IndexedSegment, entity_id
 
-__all__ = ["PoolReader", "find_ids_in_period"]
-
 LISTED = 120
 SEEDS = 20  # best segments of each list, from which the walk starts
 LINKED = 120

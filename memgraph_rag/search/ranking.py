@@ -26,21 +26,6 @@ from memgraph_rag.search.segment_index import Said, View
 from memgraph_rag.search.speakers import find_asked_side, find_named_speakers, is_machine
 from memgraph_rag.types import CosineScale
 
-__all__ = [
-    "FEATURES",
-    "TURN_FEATURES",
-    "TURN_WEIGHTS",
-    "WEIGHTS",
-    "WHOEVER",
-    "Start",
-    "features",
-    "score_positions",
-    "shares",
-    "smooth",
-    "standard",
-    "turn_features",
-]
-
 FEATURES = {
     "meaning": "cosine to the question, in standard deviations",
     "second walk": "log of its mass in the second walk, relative to the largest",

@@ -25,8 +25,6 @@ from memgraph_rag.lexical.tokenize import STOP_WORDS, remove_accents, words
 from memgraph_rag.search.vectors import RowVectors
 from memgraph_rag.types import Extent, IndexedSegment
 
-__all__ = ["MENTION_EDGE", "TITLE_EDGE", "RowIds", "Said", "SegmentIndex", "View", "row_edges"]
-
 MENTION_EDGE, TITLE_EDGE = 1.0, 4.0
 """Weight of an edge from a segment to an entity that it mentions, and to an entity that its document's title names."""
 

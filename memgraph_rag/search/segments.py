@@ -40,8 +40,6 @@ from memgraph_rag.search.segment_index import SegmentIndex, View
 from memgraph_rag.search.verbatim import BEST_BY_WORDS, order_verbatim
 from memgraph_rag.types import Carrier, Evidence, Extent, RelevanceCurve, Segment, Vector
 
-__all__ = ["SegmentSearch"]
-
 _POOL = 50  # candidates that each list contributes to a fusion
 
 

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from memgraph_rag.lexical.roles import is_machine
 from memgraph_rag.lexical.tokenize import words
 
-__all__ = ["Side", "find_asked_side", "find_named_speakers", "find_only_speaker", "find_other_speaker"]
-
 Side = Literal["human", "machine", "both", ""]
 """A side of a conversation with a machine; empty if the question asks for none in particular."""
 

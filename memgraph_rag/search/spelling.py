@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping
 
 from memgraph_rag.lexical.tokenize import STOP_WORDS, WORD, remove_accents
 
-__all__ = ["bare", "find_nearest_word", "may_be_misspelt", "replace_words"]
-
 _LEAST, _TWO_FROM = 5, 9  # letters of a word that may have one error, and two: Lucene's fuzzy search allows more
 
 

@@ -15,8 +15,6 @@ from typing_extensions import Self
 
 from memgraph_rag.types import Matrix, Vector
 
-__all__ = ["RowVectors"]
-
 EXACT = 1000  # best rows of a product that are computed from all bits
 _BLOCK = 512  # rows that are computed together: as floats they fit the cache of a core
 _FINE = 254  # parts of a coarse step

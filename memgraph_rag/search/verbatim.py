@@ -15,8 +15,6 @@ from memgraph_rag.lexical.markdown import headings, plain
 from memgraph_rag.lexical.tokenize import index_terms, stemmer_name, words
 from memgraph_rag.types import Evidence
 
-__all__ = ["BEST_BY_WORDS", "order_verbatim"]
-
 BEST_BY_WORDS = 10  # candidates that are compared with the query besides the results, those that match words best
 _FEWEST_WORDS = 3  # of a query that a passage seldom holds by chance
 _MAY_BE_HEADING = re.compile(r"^[ \t>]{0,20}#{1,6}[ \t]+\S.*$|^.+$(?=\n[ \t>]{0,20}(?:=+|-+)[ \t]*$)", re.MULTILINE)

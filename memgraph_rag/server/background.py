@@ -19,8 +19,6 @@ from memgraph_rag.errors import DocumentNotFound, MemgraphRagError
 if TYPE_CHECKING:
     from memgraph_rag import Memory, Receipt
 
-__all__ = ["Backlog", "Deepener"]
-
 logger = logging.getLogger(__name__)
 
 _MOST_DOCUMENTS = 8  # in a group; a larger group makes a model pass no cheaper (docs/decisions/mcp.md)

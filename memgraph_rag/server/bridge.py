@@ -13,8 +13,6 @@ import httpx2
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.stdio import stdio_server
 
-__all__ = ["bridge"]
-
 _CONNECT_S = 30.0  # an answer may take as long as the tool needs
 
 

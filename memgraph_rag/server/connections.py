@@ -19,8 +19,6 @@ import h11
 from typing_extensions import override
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-__all__ = ["BoundedConnection", "most_waiting"]
-
 logger = logging.getLogger(__name__)
 
 _HEAD_S = 10.0  # for a head, from the first byte or from the connection; a head is a few hundred bytes

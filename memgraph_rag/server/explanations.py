@@ -22,8 +22,6 @@ from memgraph_rag.errors import (
 )
 from memgraph_rag.server.limits import RETRY_AFTER_S, TooManyCalls
 
-__all__ = ["advise", "explain", "explain_arguments", "explain_crash", "explain_tool_error", "explain_unknown"]
-
 _NEXT: dict[type[MemgraphRagError], str] = {
     DocumentNotFound: "The tool list_documents returns the keys; recall searches for a subject.",
     QuestionNotFound: "The resource memory://questions lists the kept questions.",

@@ -18,8 +18,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from memgraph_rag.server.problems import answer_problem
 from memgraph_rag.server.results import Problem
 
-__all__ = ["LOCAL_HOSTS", "MOST_BODY", "Gate"]
-
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 MOST_BODY = 40 * 2**20  # bytes of a request: the longest text of ``Memory.add``, 32 MiB, with its escapes

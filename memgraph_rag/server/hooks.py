@@ -30,8 +30,6 @@ from memgraph_rag.server.private_files import write_private
 from memgraph_rag.server.tokens import Grant
 from memgraph_rag.server.transports import http_app, serve_http, token_server
 
-__all__ = ["Answer", "OwnerTokens", "hook_app", "serve_hooks"]
-
 Answer = Callable[[str, str, Mapping[str, Any]], str]
 """Returns the text that a hook prints, for a client, an event and its input."""
 

@@ -13,8 +13,6 @@ from typing import ClassVar
 
 from memgraph_rag.errors import MemgraphRagError
 
-__all__ = ["RETRY_AFTER_S", "CallLimits", "TooManyCalls"]
-
 MOST_AT_ONCE = 16
 """Concurrent calls of one caller. Each call takes one of the 40 threads of a server."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from memgraph_rag import Memory, Receipt
 
-__all__ = ["IDLE_S", "Memories", "OpenNamespace"]
-
 IDLE_S = 600.0
 """Seconds without a call after which an HTTP server closes a namespace.
 

@@ -16,8 +16,6 @@ from typing import Literal
 from mcp.server.mcpserver.exceptions import ToolError
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-__all__ = ["Metrics", "Way"]
-
 Way = Literal["mcp", "rest"]
 """The protocol of a call."""
 

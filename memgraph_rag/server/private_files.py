@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["read_object", "write_private"]
-
 
 def write_private(path: Path, form: Mapping[str, Any]) -> None:
     """Write an object as JSON over any file at this path. Create a missing folder, readable by its owner only.

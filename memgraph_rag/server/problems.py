@@ -27,8 +27,6 @@ from memgraph_rag.server.explanations import advise, explain_crash
 from memgraph_rag.server.limits import RETRY_AFTER_S, TooManyCalls
 from memgraph_rag.server.results import Failure, Problem
 
-__all__ = ["PROBLEM", "Failures", "answer_problem", "answer_unrouted", "describe_problem"]
-
 logger = logging.getLogger(__name__)
 
 PROBLEM = "application/problem+json"

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from memgraph_rag import DocumentRecord, Memory, Question
     from memgraph_rag.server.server import MemoryServer
 
-__all__ = ["add_resources", "list_newest"]
-
 T = TypeVar("T")
 
 _LISTED = 100  # newest documents, and newest kept questions, that a list of resources holds

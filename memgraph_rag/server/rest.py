@@ -33,8 +33,6 @@ from memgraph_rag.server.services import Call, Services
 from memgraph_rag.server.tools import Confirmation, confirm, stream_answer
 from memgraph_rag.types import Part
 
-__all__ = ["ROUTE", "RestApi"]
-
 ROUTE = "/v1/{tool}"
 
 _BYTES = "application/octet-stream"

@@ -17,22 +17,6 @@ if TYPE_CHECKING:
     from memgraph_rag import Receipt
     from memgraph_rag.server.background import Backlog
 
-__all__ = [
-    "Answered",
-    "Briefed",
-    "DocumentList",
-    "Failure",
-    "Forgotten",
-    "KeptQuestion",
-    "Passage",
-    "Problem",
-    "Recalled",
-    "Remembered",
-    "Status",
-    "StoredDocument",
-    "Surroundings",
-]
-
 
 class Problem(BaseModel):
     """The reason why a call failed. Source: RFC 9457."""

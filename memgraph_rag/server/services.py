@@ -21,8 +21,6 @@ from memgraph_rag.server.tokens import TokenFolder
 if TYPE_CHECKING:
     from memgraph_rag import Memory
 
-__all__ = ["Call", "Owner", "Services"]
-
 
 @dataclass(frozen=True, slots=True)
 class Owner:

@@ -18,8 +18,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from memgraph_rag.server.problems import answer_problem
 from memgraph_rag.server.results import Problem
 
-__all__ = ["MOST_SESSIONS", "SessionLimit"]
-
 MOST_SESSIONS = 64
 """Sessions of one token. The SDK allows 10,000 in all, and ends a session after half an hour without a request."""
 

@@ -20,8 +20,6 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.server.private_files import read_object, write_private
 
-__all__ = ["Grant", "Grants", "OneToken", "TokenFolder"]
-
 _PREFIX = "mgr_"
 _BYTES = 32  # of randomness; they cannot be guessed, so a plain hash is enough
 _NAME = re.compile(r"[0-9a-f]{64}\.json")

@@ -35,23 +35,6 @@ from memgraph_rag.server.results import (
 from memgraph_rag.server.services import Call, Services
 from memgraph_rag.types import Part
 
-__all__ = [
-    "BRIEF",
-    "PAGE_OF_LOOK",
-    "TOOLS",
-    "Confirmation",
-    "Metadata",
-    "Mode",
-    "Names",
-    "Session",
-    "ToolEntry",
-    "User",
-    "confirm",
-    "hints",
-    "scope_fields",
-    "stream_answer",
-]
-
 PAGE_OF_LOOK = "ui://memgraph_rag"
 """The address of the page that hosts of MCP Apps show beside a result of ``look``."""
 

@@ -22,8 +22,6 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, get_tracer
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["Traced", "TracedMessages"]
-
 _FAILED = 500
 _METHODS = SPEC_CLIENT_METHODS | SPEC_CLIENT_NOTIFICATION_METHODS
 _PARENT = ("traceparent", "tracestate")

@@ -36,14 +36,11 @@ from memgraph_rag.server.memories import Memories
 from memgraph_rag.server.problems import answer_unrouted
 from memgraph_rag.server.rest import ROUTE, RestApi
 from memgraph_rag.server.server import MemoryServer, make_tool
-from memgraph_rag.server.services import Owner
+from memgraph_rag.server.services import Owner as Owner
 from memgraph_rag.server.sessions import SessionLimit
 from memgraph_rag.server.tokens import Grants
 from memgraph_rag.server.tools import BRIEF
 from memgraph_rag.server.tracing import Traced
-
-__all__ = ["Owner", "http_app", "serve_http", "serve_stdio", "token_server"]
-
 
 _SCOPE = "memory"
 _CLAIM = "namespace"

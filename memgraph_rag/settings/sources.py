@@ -25,19 +25,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib  # pyright: ignore[reportMissingImports] - only Python 3.10 has it
 
-__all__ = [
-    "APP",
-    "FILE_NAME",
-    "Given",
-    "Origin",
-    "Value",
-    "project_file",
-    "read_all",
-    "read_toml",
-    "stanza_folder",
-    "user_file",
-]
-
 APP = "memgraph_rag"
 FILE_NAME = f"{APP}.toml"
 

@@ -42,9 +42,6 @@ from memgraph_rag.types import (
     text_hash,
 )
 
-__all__ = ["BaseStore"]
-
-
 _REEMBED = "Export its documents, and import them into a new store with the other embedder."
 
 

@@ -9,8 +9,6 @@ from memgraph_rag.contracts import ReadingSession
 from memgraph_rag.display import show
 from memgraph_rag.errors import StrategyError
 
-__all__ = ["require_attention"]
-
 
 def require_attention(session: ReadingSession, strategy: str) -> ReadingSession:
     """Return the session unchanged if it returns attention.

@@ -17,8 +17,6 @@ from heapq import nsmallest
 from memgraph_rag.contracts import GraphReader
 from memgraph_rag.types import Hit, Node, Vector
 
-__all__ = ["Candidates", "Weights"]
-
 _RANK = 9
 _MOST_DOCUMENTS = 8  # documents whose points are candidates from the beginning
 _EDGES = 16  # relations that one step looks at

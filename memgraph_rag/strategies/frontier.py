@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from memgraph_rag.contracts import GraphReader
 from memgraph_rag.types import OPEN_KIND, Neighbour, Segment, Vector
 
-__all__ = ["MOST_NAMING", "Finding", "MentionFrontier", "RelationFrontier"]
-
 MOST_NAMING = 256
 """How many segments that name an entity are looked at: more than L of the paper holds."""
 

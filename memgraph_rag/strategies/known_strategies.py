@@ -19,16 +19,6 @@ from memgraph_rag.strategies.qrmem import Qrmem
 from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.strategies.walk import Walk
 
-__all__ = [
-    "CORE",
-    "DEFAULT",
-    "find_strategy",
-    "follows_paper",
-    "get_ablations",
-    "list_known_strategies",
-    "list_required_layers",
-]
-
 DEFAULT = "walk"
 
 CORE: Mapping[str, Callable[..., Strategy]] = {

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from memgraph_rag.contracts import ReadingContext, query_vectors
 from memgraph_rag.types import Overview
 
-__all__ = ["nearest_overviews"]
-
 _MOST_EMBEDDED = 256
 
 

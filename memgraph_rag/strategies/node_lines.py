@@ -15,8 +15,6 @@ from memgraph_rag.lexical.timestamps import format_day
 from memgraph_rag.strategies.token_budget import cost
 from memgraph_rag.types import Node, Overview, Segment, as_line
 
-__all__ = ["NodeLines"]
-
 _MOST_OF_A_TITLE = 120  # characters
 
 

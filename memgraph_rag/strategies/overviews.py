@@ -18,8 +18,6 @@ from memgraph_rag.strategies.token_budget import START_TOKENS, cost, start_set
 from memgraph_rag.strategies.walk import Walk
 from memgraph_rag.types import Node, Overview, Step
 
-__all__ = ["Overviews"]
-
 _PASSAGES = 64  # results of the search
 
 

@@ -22,9 +22,6 @@ from memgraph_rag.strategies.scope import documents_to_walk
 from memgraph_rag.strategies.token_budget import fits, start_set
 from memgraph_rag.types import Hit, Node, Step, StopReason, as_line
 
-__all__ = ["Pecan"]
-
-
 _AVERAGE_NODES = 33
 """The mean number of nodes that PECAN read for a question of its four sets (48, 36, 17, 30).
 

@@ -30,8 +30,6 @@ from memgraph_rag.strategies.token_budget import start_set
 from memgraph_rag.strategies.working_set import WorkingSet
 from memgraph_rag.types import Segment, Step, StopReason, entity_id
 
-__all__ = ["Qrmem", "Variant"]
-
 Variant = Literal["KN", "TE", "GES"]
 """How the reading goes on: navigation, entity trial or graph expansion search."""
 

@@ -13,8 +13,6 @@ from collections.abc import Callable
 
 from memgraph_rag.contracts import UNCALIBRATED_YES, ReadingSession
 
-__all__ = ["ASKED_NAMES", "MISSING_NAMES", "NEVER", "NEXT_SEARCH", "GeneratedVerdict", "Reflection", "ask"]
-
 NEVER = 2**31
 """A ``yes_needed`` that no reading reaches."""
 

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 
 from memgraph_rag.contracts import ReadingContext
 
-__all__ = ["documents_to_walk"]
-
 _MOST_DOCUMENTS = 8
 _HITS = 32
 

@@ -16,8 +16,6 @@ from heapq import nsmallest
 from memgraph_rag.contracts import GraphReader
 from memgraph_rag.types import Overview, Segment, Step
 
-__all__ = ["find_support"]
-
 _FOLLOWED = 512  # nodes of a level; the root of a library is above the whole memory
 
 

@@ -12,8 +12,6 @@ from typing import TypeVar
 from memgraph_rag.contracts import ReadingSession
 from memgraph_rag.types import Limits, Node
 
-__all__ = ["START_TOKENS", "cost", "count_room", "fits", "is_spent", "may_ask", "start_set", "take_fitting"]
-
 START_TOKENS = 1024
 """Most tokens of a start set. The papers' figures give about 1K tokens for a text of 79K."""
 

@@ -22,8 +22,6 @@ from memgraph_rag.strategies.reflection import NEXT_SEARCH, Reflection
 from memgraph_rag.strategies.token_budget import START_TOKENS, cost, fits, is_spent, start_set
 from memgraph_rag.types import Limits, Node, Step, StopReason
 
-__all__ = ["Walk"]
-
 _ENTRY = 32  # results of a search
 _SURE_OF_NO = 0.8  # share of the threshold of Yes below which the model's No counts as certain
 

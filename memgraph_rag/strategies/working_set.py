@@ -17,8 +17,6 @@ from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.token_budget import cost, is_spent
 from memgraph_rag.types import Segment, Step
 
-__all__ = ["WorkingSet"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Added:

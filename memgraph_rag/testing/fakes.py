@@ -33,8 +33,6 @@ from memgraph_rag.errors import QuestionError, WindowExceeded
 from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.types import Generation, Matrix, Prompt, TurnVerdicts, Usage, Vector
 
-__all__ = ["FakeEmbedder", "FakeLanguageModel", "FakeModels", "FakeRecognizer", "FakeSession"]
-
 _TOKEN = re.compile(r"\w{1,8}|[^\w\s]")
 _WRITTEN_TOKEN = re.compile(r"[^\S\n]?(?:\w{1,8}|[^\w\s])|\s")  # with the blank before it, as tokenizers do
 _FILLER = re.compile(

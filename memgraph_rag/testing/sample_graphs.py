@@ -38,22 +38,6 @@ from memgraph_rag.types import (
     question_id,
 )
 
-__all__ = [
-    "DIMENSION",
-    "EMBEDDER",
-    "RECOGNIZER",
-    "MakeStore",
-    "entity_id",
-    "make_graph",
-    "make_mentions",
-    "make_question",
-    "make_relations",
-    "make_titles",
-    "name_vectors",
-    "random_units",
-    "unit",
-]
-
 EMBEDDER, DIMENSION = "fake", 8
 
 RECOGNIZER = "fake-recognizer"

@@ -17,8 +17,6 @@ from memgraph_rag.errors import DocumentError
 from memgraph_rag.lexical import timestamps
 from memgraph_rag.types import Message, Turn
 
-__all__ = ["BETWEEN_TURNS", "MAX_SPEAKER", "count_unread_times", "read_message", "render", "write_paragraph"]
-
 MAX_SPEAKER = 256
 """Most characters of a message's role. The role is the speaker of a turn, and each segment of the turn contains it."""
 

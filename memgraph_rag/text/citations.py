@@ -18,8 +18,6 @@ from memgraph_rag.lexical.language import kind_of_pair
 from memgraph_rag.lexical.sentences import quotable_spans
 from memgraph_rag.types import Citation, Matrix, Segment, as_line
 
-__all__ = ["Quotes"]
-
 _MEANING, _WORDS, _READING = 0.5, 0.25, 0.25  # shares of a score
 _UNNAMED = 0.75  # added to ``unrelated_below`` if no name of the question was read
 _FLOOR = 0.7  # share of the best score that a sentence needs

@@ -17,8 +17,6 @@ from memgraph_rag.lexical.timestamps import format_day
 from memgraph_rag.text.programs import scopes
 from memgraph_rag.types import CONTEXT, Annotation, Matrix, Segment
 
-__all__ = ["NEIGHBOUR_SHARE", "mix_neighbours", "write_in_context"]
-
 NEIGHBOUR_SHARE = 0.3
 """The weight of each neighbour's vector in a turn's vector; none of 0.2 to 0.5 is better on both locomo and beam."""
 

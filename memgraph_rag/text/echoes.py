@@ -20,8 +20,6 @@ from dataclasses import replace
 from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.types import Citation, Node, Segment, make_id
 
-__all__ = ["Origins", "find_origins", "mark_segments", "sentence_ids"]
-
 _FEWEST_WORDS, _FEWEST_CHARACTERS = 4, 24  # one of the two is enough: a Chinese sentence may have few words
 _MOST_SENTENCES = 64  # of one answer
 _SHARE = 0.5  # share of echoed characters above which a segment or document is an echo

@@ -17,8 +17,6 @@ from memgraph_rag.errors import DocumentError
 from memgraph_rag.lexical.code import find_program_language
 from memgraph_rag.text import lightweight_markup, markup, office
 
-__all__ = ["MARKDOWN_SUFFIXES", "MAX_BYTES", "read"]
-
 MAX_BYTES = 32 * 1024**2
 """Most bytes of a file, and of a text in UTF-8."""
 

@@ -26,8 +26,6 @@ from memgraph_rag.text import office
 from memgraph_rag.text.files import MAX_BYTES
 from memgraph_rag.text.paths import expand_home, names_file, names_folder
 
-__all__ = ["IGNORE_FILES", "Folder", "is_ignored_by"]
-
 IGNORE_FILES = (".gitignore", ".memgraphignore")
 """Files with patterns as in Git. If both match a name, the last one decides."""
 

@@ -13,8 +13,6 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["Tag", "attributes", "tokens"]
-
 _OPENING = re.compile(r"<(?:(?P<slash>/?)(?P<name>[a-zA-Z][^\s/>]*)|!--|[!?/])")
 _VALUE_OR_END = re.compile(r""">|=\s*(?:"[^"]*(?:"|\Z)|'[^']*(?:'|\Z))""")
 _COMMENT_END = re.compile(r"--!?>")

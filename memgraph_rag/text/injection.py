@@ -14,12 +14,10 @@ import re
 
 from memgraph_rag.lexical.clauses import clauses
 from memgraph_rag.lexical.instructions import find_wish
-from memgraph_rag.text.links import first_link, list_unsupported_links
+from memgraph_rag.text.links import first_link
 from memgraph_rag.text.overriding_orders import find_overriding_order
 from memgraph_rag.text.seen_text import as_letters, as_prose, find_letter, fold_look_alikes
 from memgraph_rag.types import as_line
-
-__all__ = ["addresses_model", "list_unsupported_links"]
 
 _MOST = 200  # characters of a returned line
 _NEAR_LINK = 120  # characters between "Answer:" and a link

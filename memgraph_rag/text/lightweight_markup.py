@@ -13,8 +13,6 @@ from pathlib import Path
 from memgraph_rag.text import pandoc
 from memgraph_rag.text.markup import markdown_title, read_html
 
-__all__ = ["can_read", "read"]
-
 _ASCIIDOC_SUFFIXES = {".adoc", ".asciidoc"}
 _ASCIIDOC_TITLE = re.compile(r"^= (\S.*)$", re.MULTILINE)
 _SECONDS = 10.0

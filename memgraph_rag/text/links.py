@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator
 
 from memgraph_rag.text.seen_text import fold_look_alikes
 
-__all__ = ["first_link", "list_unsupported_links"]
-
 _REST = r"[^\s<>\"')\]，。、；！？）」』】》]"
 _TOP = (
     "com|org|net|info|biz|io|ai|dev|app|xyz|site|online|shop|top|club|store|tech|live|link|click|page|cloud|space|icu|"

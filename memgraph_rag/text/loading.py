@@ -29,18 +29,6 @@ from memgraph_rag.text.markup import front_matter
 from memgraph_rag.text.paths import default_key, expand_home, may_be_path, names_file, spellings
 from memgraph_rag.types import Document, Message, MetadataValue, Turn, as_line, get_owner, is_storable, make_storable
 
-__all__ = [
-    "MAX_BYTES",
-    "MAX_KEY",
-    "MAX_METADATA",
-    "MAX_SOURCE",
-    "MAX_SPEAKER",
-    "MAX_TITLE",
-    "ReadFile",
-    "Source",
-    "load",
-]
-
 Source = str | Path | Document | Sequence[Message | Mapping[str, Any]]
 """A source to add: text, a file, a document, or chat messages."""
 

@@ -22,8 +22,6 @@ from memgraph_rag.lexical.markdown import FRONT_MATTER, headings
 from memgraph_rag.text.html_tokenizer import Tag, attributes, tokens
 from memgraph_rag.types import SESSION, USER, MetadataValue, as_line
 
-__all__ = ["find_declared_encoding", "front_matter", "markdown_title", "read_html", "read_notebook"]
-
 _HIDDEN = {"script", "style", "title", "template", "noscript", "iframe", "object", "svg", "math", "datalist", "noembed"}
 _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 _VOID = {

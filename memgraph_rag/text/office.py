@@ -19,8 +19,6 @@ from memgraph_rag.errors import DocumentError
 from memgraph_rag.text import pandoc
 from memgraph_rag.types import as_line
 
-__all__ = ["SIGNATURES", "SUFFIXES", "find_format", "is_installed", "read"]
-
 _NAMES = {
     "docx": "a Word file",
     "pptx": "a PowerPoint file",

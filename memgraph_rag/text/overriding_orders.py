@@ -11,8 +11,6 @@ import re
 
 from memgraph_rag.text.seen_text import as_letters
 
-__all__ = ["find_overriding_order"]
-
 _ORDERS = (
     # verbs | words for what was before | words for an instruction
     ("ignore disregard forget override bypass neglect donotfollow paynoattentionto",

@@ -11,8 +11,6 @@ import threading
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["PandocError", "convert_to_markdown", "is_installed"]
-
 _FILTER = Path(__file__).with_name("plain_markdown.lua")
 _MEMORY_MIB = 1024
 

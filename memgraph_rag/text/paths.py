@@ -11,8 +11,6 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["default_key", "expand_home", "may_be_path", "names_file", "names_folder", "spellings"]
-
 _MOST_CHARACTERS = 255  # of a str that may be a path; a longer one is text
 _REMOTE = ("\\\\", "//")  # checking such a path may send a password to the named machine
 

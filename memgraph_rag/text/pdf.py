@@ -27,8 +27,6 @@ from memgraph_rag.text.files import MAX_BYTES
 from memgraph_rag.text.pdf_bookmarks import mark_headings, read_bookmarks
 from memgraph_rag.types import as_line
 
-__all__ = ["PAGE_END", "read"]
-
 PAGE_END = "\f\n"
 """What is between two pages in the text."""
 

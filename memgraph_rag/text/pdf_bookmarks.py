@@ -14,8 +14,6 @@ from pypdf.generic import Destination
 
 from memgraph_rag.types import as_line
 
-__all__ = ["Levels", "mark_headings", "read_bookmarks"]
-
 Levels = Mapping[str, int]
 """The level of each title of a page, from 1; titles are normalised by ``_normalise``."""
 

@@ -19,8 +19,6 @@ from typing import Any
 
 from memgraph_rag.types import as_line
 
-__all__ = ["has_rules", "make_table_reader", "missing_for_scans", "recognise_page"]
-
 _RULES = re.compile(rb"\b(?:re|l)\s")  # operators that draw a rectangle or a line
 _FEWEST_RULES = 4
 _FEWEST_CELLS = 4

@@ -20,8 +20,6 @@ from memgraph_rag.types import as_line
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["Definition", "definitions", "scopes"]
-
 _DEFINITION = re.compile(r"(?:definition|declaration|_item|_specifier)$|^(?:class|module|method|impl)\b")
 _NAMED = ("definition", "declaration", "value")  # fields that hold a definition within a decorated or exported one
 _MOST_DEPTH = 4  # of definitions within definitions

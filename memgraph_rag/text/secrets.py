@@ -14,8 +14,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-__all__ = ["Secret", "find_secrets", "mask_secrets"]
-
 
 class Secret(NamedTuple):
     """A secret at ``[start, end)`` of a text, and its kind in words."""

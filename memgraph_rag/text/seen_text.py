@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["as_letters", "as_prose", "find_letter", "fold_look_alikes"]
-
 _LATIN = str.maketrans(
     dict(
         zip(

@@ -20,7 +20,7 @@ from memgraph_rag.lexical import timestamps
 from memgraph_rag.lexical.language import detect_language
 from memgraph_rag.lexical.tokenize import stemmer_name
 from memgraph_rag.text.chat import BETWEEN_TURNS, read_message, write_paragraph
-from memgraph_rag.text.loading import MAX_BYTES
+from memgraph_rag.text.files import MAX_BYTES
 from memgraph_rag.types import (
     SESSION,
     USER,
@@ -36,22 +36,6 @@ from memgraph_rag.types import (
     make_storable,
 )
 from memgraph_rag.types.facts import FACTS
-
-__all__ = [
-    "MOST_TURNS",
-    "TURNS",
-    "Conversation",
-    "Page",
-    "PageTurn",
-    "StoredTurn",
-    "count_repeated",
-    "detect_page_language",
-    "is_growing",
-    "is_page",
-    "is_page_key",
-    "parse_page",
-    "read_turns",
-]
 
 TURNS = "turns"
 """The name in a page's metadata under which [id, characters] of each turn is stored as JSON."""

@@ -18,8 +18,6 @@ from memgraph_rag.contracts import TokenCounter
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.lexical.sentences import sentences
 
-__all__ = ["Span", "split"]
-
 _AT_ONCE = 8192  # texts per call of the counter: enough to be fast, few enough to hold in memory
 _SHORT = 2  # characters of a token on average; English has 4.3, Russian 2.9, Thai 1.7, Greek 1.2, Hindi 1.1
 _PER_TOKEN, _PER_WIDE = 4, 0.7  # letters of a token in English; tokens of an ideograph, a syllable or a kana

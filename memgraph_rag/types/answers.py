@@ -19,25 +19,6 @@ from memgraph_rag.types.notebook import answer_html
 from memgraph_rag.types.plain import plain_fields
 from memgraph_rag.types.receipts import Action
 
-__all__ = [
-    "Answer",
-    "AnswerStyle",
-    "AnswerWarning",
-    "Carrier",
-    "Change",
-    "Citation",
-    "Evidence",
-    "Hit",
-    "Part",
-    "PlanKind",
-    "Question",
-    "QuestionBreadth",
-    "RelevanceCurve",
-    "Step",
-    "StopReason",
-    "WarningKind",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Hit:

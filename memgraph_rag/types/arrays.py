@@ -5,9 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Matrix", "Vector"]
-
-
 Vector = NDArray[np.float32]
 """One embedding: (d,) float32, L2-normalised."""
 

@@ -7,8 +7,6 @@ from typing import Any, Literal
 
 from memgraph_rag.types.plain import plain_fields
 
-__all__ = ["Brief", "BriefLine", "BriefSection"]
-
 BriefSection = Literal["holds", "wish", "open", "decision", "deed", "last"]
 
 HEADINGS: dict[BriefSection, str] = {

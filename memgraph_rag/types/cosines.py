@@ -14,8 +14,6 @@ from typing import TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ENGLISH", "OTHER", "RELATED", "UNRELATED", "UNRELATED_BELOW", "CosineScale"]
-
 UNRELATED, UNRELATED_BELOW, RELATED = 0.03, 0.25, 0.56
 """Of MiniLM in English: the mean of unrelated texts, the cosine that few of them reach, the mean of questions to the
 paragraphs that answer them."""

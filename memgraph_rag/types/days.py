@@ -6,8 +6,6 @@ from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date
 
-__all__ = ["RelativeDays", "format_long_day"]
-
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),

@@ -10,12 +10,6 @@ from typing import Any
 
 from memgraph_rag.types.plain import plain_fields
 
-__all__ = [
-    "SESSION", "USER", "Document", "DocumentRecord", "Fingerprint", "Message", "MetadataValue", "Turn", "as_line",
-    "get_owner",
-]  # fmt: skip
-
-
 MetadataValue = str | int | float | bool
 
 USER, SESSION = "user", "session"

@@ -9,8 +9,6 @@ from typing import Any, Literal
 from memgraph_rag.types.days import format_long_day
 from memgraph_rag.types.plain import plain_fields
 
-__all__ = ["DAYS", "FACTS", "Rival", "Standing", "Statement"]
-
 FACTS = "facts"
 """The name of the layer of facts."""
 

@@ -16,17 +16,6 @@ from memgraph_rag.types.overviews import Overview
 from memgraph_rag.types.plain import plain_fields
 from memgraph_rag.types.sections import Section
 
-__all__ = [
-    "Generation",
-    "LayerRows",
-    "Operations",
-    "OverviewRows",
-    "Prompt",
-    "TurnVerdicts",
-    "Usage",
-    "count_attended",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Usage:

@@ -14,27 +14,6 @@ from memgraph_rag.types.overviews import Overview
 from memgraph_rag.types.plain import plain_fields
 from memgraph_rag.types.sections import Section
 
-__all__ = [
-    "CONTEXT",
-    "OPEN_KIND",
-    "Annotation",
-    "DocumentGraph",
-    "Entity",
-    "IndexedSegment",
-    "InformationPoint",
-    "Mention",
-    "Naming",
-    "Neighbour",
-    "Node",
-    "PointLayer",
-    "Relation",
-    "Segment",
-    "Similar",
-    "Summarizes",
-    "Title",
-    "list_ends",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Segment:

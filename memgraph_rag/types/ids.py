@@ -8,18 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 
-__all__ = [
-    "annotation_id",
-    "entity_id",
-    "make_id",
-    "overview_id",
-    "point_id",
-    "question_id",
-    "relation_id",
-    "section_id",
-    "text_hash",
-]
-
 
 def make_id(namespace: str, kind: str, *natural_key: str | int) -> str:
     """Return the id of one node or edge: 32 hex digits of SHA-256 over namespace, kind and natural key.

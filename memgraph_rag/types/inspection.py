@@ -17,9 +17,6 @@ from memgraph_rag.types.overviews import Overview
 from memgraph_rag.types.plain import plain_fields, plain_value
 from memgraph_rag.types.sections import Section
 
-__all__ = ["Damage", "Flaws", "MemoryMap", "Neighbourhood", "Thing", "Tie", "get_type"]
-
-
 Thing = DocumentRecord | Segment | InformationPoint | Entity | Annotation | Section | Overview | Question
 """Any record that has a node of its own in the graph."""
 

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from memgraph_rag.types.answers import Answer
 
-__all__ = ["answer_html", "table_html"]
-
 _MOST_ROWS = 100
 _MOST_CHARACTERS = 400
 """The limit of a text in a cell. ``to_pandas`` and ``as_dict`` return the whole text."""

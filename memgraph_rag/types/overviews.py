@@ -7,8 +7,6 @@ from typing import Any, ClassVar, Literal
 
 from memgraph_rag.types.plain import plain_fields
 
-__all__ = ["Finding", "Overview", "Span"]
-
 
 @dataclass(frozen=True, slots=True)
 class Span:

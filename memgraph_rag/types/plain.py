@@ -14,8 +14,6 @@ from typing import Any, cast
 
 import numpy as np
 
-__all__ = ["plain_fields", "plain_value"]
-
 
 def plain_fields(record: Any, *, without: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the fields of a dataclass by name, in their order, as plain values.

@@ -10,8 +10,6 @@ from typing import Any
 from memgraph_rag.types.generation import Usage
 from memgraph_rag.types.plain import plain_fields
 
-__all__ = ["Action", "Failure", "Receipt"]
-
 
 class Action(str, Enum):
     """The effect of a write on a document."""

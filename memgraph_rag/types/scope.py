@@ -10,8 +10,6 @@ from typing import TypedDict
 
 from memgraph_rag.types.documents import MetadataValue
 
-__all__ = ["Extent", "Scope", "ScopeFields"]
-
 
 @dataclass(frozen=True, slots=True)
 class Scope:

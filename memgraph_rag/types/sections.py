@@ -15,8 +15,6 @@ from memgraph_rag.types.ids import section_id
 if TYPE_CHECKING:
     from memgraph_rag.types.graph import Segment
 
-__all__ = ["Heading", "Leaf", "Section", "list_leaves", "make_sections", "own_ranges"]
-
 
 @dataclass(frozen=True, slots=True)
 class Heading:

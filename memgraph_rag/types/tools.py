@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Tool"]
-
 
 @dataclass(frozen=True, slots=True)
 class Tool:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from injections import INJECTIONS, ORDERS
 from tables import table
 
-from memgraph_rag.text.injection import addresses_model, list_unsupported_links
+from memgraph_rag.text.injection import addresses_model
+from memgraph_rag.text.links import list_unsupported_links
 
 
 @table(

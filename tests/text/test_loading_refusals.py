@@ -20,7 +20,9 @@ from written_files import pdf_bytes, written
 
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.text import markup, pdf
-from memgraph_rag.text.loading import MAX_BYTES, MAX_KEY, MAX_METADATA, MAX_SPEAKER, MAX_TITLE, load
+from memgraph_rag.text.chat import MAX_SPEAKER
+from memgraph_rag.text.files import MAX_BYTES
+from memgraph_rag.text.loading import MAX_KEY, MAX_METADATA, MAX_TITLE, load
 from memgraph_rag.types import Document, Message, Turn
 
 # ── refusals ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -13,8 +13,6 @@ from typing import Literal
 
 from memgraph_rag.answering.question_plans.elapsed import DATE_OF
 
-__all__ = ["Comparison", "find_comparison"]
-
 
 @dataclass(frozen=True, slots=True)
 class Comparison:

@@ -15,8 +15,6 @@ from unicodedata import normalize
 
 from memgraph_rag.answering.question_plans.values import is_same
 
-__all__ = ["find_countries", "is_same_country", "names_country"]
-
 _LONGEST_CODE = 3  # letters: codes are words, too ("IN", "AND"), so they count in capitals and as the whole text only
 _LONGEST_NAME = 6  # words
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-__all__ = ["DATE_OF", "Elapsed", "find_elapsed"]
-
 DATE_OF = "What is the date of this: {}?"
 """The question for the day of an event, with the words of the first question for it."""
 

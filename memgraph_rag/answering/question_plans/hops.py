@@ -16,8 +16,6 @@ from dataclasses import dataclass, replace
 from memgraph_rag.answering.question_plans.values import normalise_words
 from memgraph_rag.contracts import FindPhrases, NounPhrase
 
-__all__ = ["Hop", "find_hop", "spell_out_kinship"]
-
 _KIN = {
     "paternal grandfather": ("father", "father"),
     "paternal grandmother": ("mother", "father"),

@@ -20,8 +20,6 @@ from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.text.citations import Quotes
 from memgraph_rag.types import AnswerStyle, Citation, Part, Step, Usage
 
-__all__ = ["PartReading", "ReadPart", "ask_session", "cite_value", "finish"]
-
 _SEGMENTS = 3
 _VALUE_TOKENS = 20
 _MOST_QUOTES = 8  # sentences among which those that hold a value are looked for

@@ -19,8 +19,6 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError
 from memgraph_rag.types import Prompt, Usage
 
-__all__ = ["MakePlans", "ModelPlans", "RulePlans"]
-
 logger = logging.getLogger(__name__)
 
 _Words = Collection[str]

@@ -26,8 +26,6 @@ from memgraph_rag.answering.question_plans.values import (
 )
 from memgraph_rag.types import Part, PlanKind, Step, format_long_day
 
-__all__ = ["AskPart", "Solved", "follow_hops", "solve", "solve_comparison", "solve_elapsed"]
-
 
 class AskPart(Protocol):
     """Reads for a question, yields the steps and the part with its value, and returns the part."""

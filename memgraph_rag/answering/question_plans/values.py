@@ -9,17 +9,6 @@ import re
 from datetime import date
 from typing import Literal
 
-__all__ = [
-    "compare_dates",
-    "compare_quantities",
-    "compare_spans",
-    "drop_restatement",
-    "find_day",
-    "holds",
-    "is_same",
-    "normalise_words",
-]
-
 Date = tuple[int, int, int]
 """Year, month, day; a month or a day that is not told is 0."""
 

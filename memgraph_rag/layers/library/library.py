@@ -25,8 +25,6 @@ from memgraph_rag.layers.library.shelf import Shelf, cosine
 from memgraph_rag.layers.library.tree import Bounds, LibraryTree, Member, regroup
 from memgraph_rag.types import Node, Overview, OverviewRows, Summarizes, Vector, as_line, make_id, overview_id
 
-__all__ = ["LibraryLayer"]
-
 _AT_ONCE = 32  # overviews in one transaction
 _TOKENS = 64  # of an overview's text, by the embedder's count
 _NODES_OF_DOCUMENT = 8  # central nodes of a document that get an edge from the overview above it

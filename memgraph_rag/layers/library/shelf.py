@@ -18,8 +18,6 @@ from memgraph_rag.layers.extracts import Line, cut, first_sentence
 from memgraph_rag.layers.library.tree import LibraryTree, Member
 from memgraph_rag.types import DocumentRecord, IndexedSegment, Node, Overview, Vector, as_line
 
-__all__ = ["Shelf", "cosine"]
-
 _TITLE_CHARACTERS = 160
 _DECIMALS = 6  # of compared cosines: smaller differences are ties
 

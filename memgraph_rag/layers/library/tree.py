@@ -19,8 +19,6 @@ import numpy as np
 from memgraph_rag.layers.balanced_groups import make_balanced_groups, mean_vector
 from memgraph_rag.types import Matrix, Vector
 
-__all__ = ["Bounds", "LibraryTree", "Member", "regroup"]
-
 _DECIMALS = 6  # of compared cosines: smaller differences are ties
 
 

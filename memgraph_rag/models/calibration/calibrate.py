@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from memgraph_rag.models.endpoints.model import EndpointModel
     from memgraph_rag.models.engine.language_model import TransformersModel
 
-__all__ = ["Plan", "calibrate", "calibrate_yes", "make_cutter", "make_estimating_cutter", "read_questions"]
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:

@@ -21,20 +21,6 @@ from memgraph_rag.types import Vector
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = [
-    "DEPTH",
-    "VERSION",
-    "Head",
-    "HeadCalibration",
-    "Measurement",
-    "Origin",
-    "TurnCalibration",
-    "TurnOrigin",
-    "YesCalibration",
-    "read_calibration",
-    "write_calibration",
-]
-
 VERSION = 1
 
 DEPTH = 100.0

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from memgraph_rag.errors import ModelError
 from memgraph_rag.models.calibration.calibration import DEPTH, Head, Measurement
 
-__all__ = ["TOP", "Fit", "Reading", "Verdicts", "YesFit", "fit", "fit_yes"]
-
 Array = NDArray[np.floating[Any]]
 
 TOP = 5

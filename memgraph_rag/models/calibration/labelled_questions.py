@@ -20,8 +20,6 @@ from memgraph_rag.errors import DocumentError
 if TYPE_CHECKING:
     from memgraph_rag.models.calibration.calibrate import Plan
 
-__all__ = ["LabelledQuestion", "LabelledSet", "choose_questions"]
-
 _BLOCK = 256  # texts that are embedded at a time
 
 Cut = Callable[[str], tuple[str, bool]]

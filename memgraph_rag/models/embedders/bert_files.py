@@ -16,8 +16,6 @@ from tokenizers import Tokenizer
 
 from memgraph_rag.types import Matrix
 
-__all__ = ["WEIGHTS", "BertTokenizer", "Windows", "group_by_length", "is_plain_bert", "join_windows", "read_json"]
-
 WEIGHTS = "model.safetensors"
 """The name of the file of weights."""
 

@@ -31,17 +31,6 @@ from memgraph_rag.models.calibration.calibration import write_calibration
 from memgraph_rag.types import QuestionBreadth, RelevanceCurve
 from memgraph_rag.types.cosines import ENGLISH, OTHER, RELATED, UNRELATED, UNRELATED_BELOW, CosineScale
 
-__all__ = [
-    "RELEVANCE",
-    "EmbedderCalibration",
-    "calibration_file",
-    "find_calibration",
-    "find_origin",
-    "find_shipped_file",
-    "measure",
-    "measure_sample",
-]
-
 log = logging.getLogger(__name__)
 
 RELEVANCE = RelevanceCurve(half=0.626, slope=6.12)

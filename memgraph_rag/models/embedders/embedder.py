@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
 
-__all__ = ["Network", "SentenceEmbedder"]
-
 _LoadedNetwork = TypeVar("_LoadedNetwork", bound="_Embedding")
 
 _LOADING_CHARACTERS = 24_000  # to read them without torch costs what its import and the choice of a format cost

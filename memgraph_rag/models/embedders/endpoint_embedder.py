@@ -20,8 +20,6 @@ from memgraph_rag.models.endpoints.client import Endpoint
 from memgraph_rag.models.endpoints.token_estimate import estimate_tokens
 from memgraph_rag.types import Matrix
 
-__all__ = ["EndpointEmbedder"]
-
 _TEXTS = 64  # in one request
 
 

@@ -22,8 +22,6 @@ from memgraph_rag.models.engine.hardware import (
 if TYPE_CHECKING:
     from memgraph_rag.models.embedders.embedder import Network
 
-__all__ = ["choose_format"]
-
 _TEXT = "the cat sat on the mat and a dog ran by " * 12  # about 120 tokens
 _TIMES = 3
 

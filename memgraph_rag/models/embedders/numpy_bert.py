@@ -22,8 +22,6 @@ from memgraph_rag.display import show
 from memgraph_rag.models.embedders.bert_files import WEIGHTS, BertTokenizer, join_windows, read_json
 from memgraph_rag.types import Matrix
 
-__all__ = ["NumpyBert"]
-
 _TABLES = [f"embeddings.{kind}_embeddings.weight" for kind in ("word", "position", "token_type")]
 _ERF = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
 _ERF_SLOPE = 0.3275911

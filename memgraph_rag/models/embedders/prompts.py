@@ -11,8 +11,6 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["NO_PROMPTS", "Prompts", "find_prompts"]
-
 _RETRIEVE = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
 _REPRESENT = "Represent this sentence for searching relevant passages: "
 _REPRESENT_ZH = "为这个句子生成表示以用于检索相关文章："

@@ -29,8 +29,6 @@ from memgraph_rag.models.engine.hardware import INT8, find_dtype
 from memgraph_rag.models.engine.int8_linear import Int8Linear
 from memgraph_rag.types import Matrix, Vector
 
-__all__ = ["SentenceBert"]
-
 _WORDS = "embeddings.word_embeddings.weight"
 """The table of words keeps the format of its file and is shared by copies: that of many languages takes 190 MB."""
 _MOST_TOKENS = 4_096  # of one pass, padding included

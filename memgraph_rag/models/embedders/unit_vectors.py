@@ -9,8 +9,6 @@ import numpy as np
 
 from memgraph_rag.types import Matrix
 
-__all__ = ["units"]
-
 _ROUNDING = 1e-5  # the rounding error of a length in float32
 
 

@@ -10,8 +10,6 @@ from urllib.parse import urlsplit
 
 from memgraph_rag.errors import SettingsError
 
-__all__ = ["Address", "is_address", "parse_address"]
-
 _OPENAI = "openai:"
 _OPENAI_URL = "https://api.openai.com/v1"
 _SCHEMES = ("http://", "https://")

@@ -33,8 +33,6 @@ from memgraph_rag.models.endpoints.replies import read_chunk, read_vectors
 from memgraph_rag.models.endpoints.token_estimate import estimate_tokens
 from memgraph_rag.types import Matrix, Usage
 
-__all__ = ["Ask", "Endpoint", "Reply"]
-
 T = TypeVar("T")
 
 _ATTEMPTS = 5

@@ -18,8 +18,6 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import ModelAccessDenied, ModelError, ModelNotFound, ModelUnavailable, WindowExceeded
 from memgraph_rag.models.endpoints.address import Address
 
-__all__ = ["convert_error", "foreign_errors", "incomplete_reply", "is_window_exceeded", "too_long", "wrong_content"]
-
 _WINDOW = re.compile(r"context.{0,12}(length|window|size)|maximum.{0,20}(length|tokens)|too (long|many tokens)", re.I)
 _SHOWN = 300  # characters of a server's message
 _REFUSED = (400, 413, 422)

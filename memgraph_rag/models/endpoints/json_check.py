@@ -15,8 +15,6 @@ from llguidance import LLMatcher, LLTokenizer
 
 from memgraph_rag.errors import ModelError
 
-__all__ = ["JsonCheck", "extract_json"]
-
 
 class JsonCheck:
     """A check against one schema.

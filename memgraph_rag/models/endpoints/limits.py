@@ -17,8 +17,6 @@ from typing import Any
 from memgraph_rag.models.endpoints.address import Address
 from memgraph_rag.models.endpoints.errors import incomplete_reply, too_long, wrong_content
 
-__all__ = ["MOST_BYTES", "ReplyLimits"]
-
 MOST_BYTES = 32 * 2**20
 """The largest size of a reply. 64 vectors of 8,192 numbers take 12 MiB; 32,000 tokens sent one by one take 10 MiB."""
 

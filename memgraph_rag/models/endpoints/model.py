@@ -30,8 +30,6 @@ from memgraph_rag.types import Generation, Prompt
 if TYPE_CHECKING:
     from memgraph_rag.models.calibration.calibration import YesCalibration
 
-__all__ = ["EndpointModel"]
-
 _AROUND = 32  # tokens of the chat template around a prompt
 _MEND = "That is not the JSON that was asked for. Reply again, with nothing but JSON in that form."
 _TRIAL = "Is this sentence in English? Reply with one word, Yes or No, without explanation."

@@ -28,8 +28,6 @@ from memgraph_rag.contracts import (
 from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.types import Generation, Prompt, Usage, Vector
 
-__all__ = ["PenAndEye", "PenAndEyeSession"]
-
 
 class PenAndEye:
     """An ``AttentiveModel`` made of two models.

@@ -18,8 +18,6 @@ from memgraph_rag.errors import ModelError
 from memgraph_rag.models.endpoints.address import Address
 from memgraph_rag.types import Matrix, make_storable
 
-__all__ = ["Chunk", "read_chunk", "read_vectors"]
-
 _REASONING = ("reasoning_content", "reasoning")  # fields for the reasoning before a reply
 _MOST_COUNTED = 10**12  # the largest number of tokens that a server may report for one reply
 _LEAST_LOGPROB = -1000.0  # practically impossible

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from memgraph_rag.models.calibration.calibration import YesCalibration
     from memgraph_rag.models.endpoints.model import EndpointModel
 
-__all__ = ["EndpointSession"]
-
 _AROUND = 64  # tokens of the chat template around three turns
 
 

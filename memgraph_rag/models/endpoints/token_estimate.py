@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["estimate_tokens"]
-
 _PIECE = re.compile(r"[A-Za-z]{1,4}|[\u0590-\u1dff\u2e80-\U0010ffff]|[^\W\d_]{1,2}|\d|_+|[^\w\s]|\n")
 
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from memgraph_rag.models.engine.prompts import PROBE_NO, PROBE_YES
 
-__all__ = ["TOP", "WORD_TOKENS", "Verdict", "read_verdict"]
-
 TOP = 20
 """The number of log-probabilities to ask for; OpenAI and vLLM give at most this number."""
 

@@ -29,16 +29,6 @@ from memgraph_rag.models.engine.blocked_attention import Members, attend_in_bloc
 from memgraph_rag.models.engine.cuda.varlen import Kernel, attend_packed, varlen_kernel
 from memgraph_rag.models.engine.span_mass import span_mass
 
-__all__ = [
-    "IMPLEMENTATION",
-    "AttentionMeter",
-    "Look",
-    "Spans",
-    "StaticVisibility",
-    "Visibility",
-    "require_attention_interface",
-]
-
 IMPLEMENTATION = "measured"
 """The name under which transformers knows the attention function and its mask.
 

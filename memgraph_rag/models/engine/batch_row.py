@@ -15,8 +15,6 @@ from memgraph_rag.models.engine.grammar import Form
 from memgraph_rag.models.engine.prompt_lookup import PromptLookup
 from memgraph_rag.types import Prompt
 
-__all__ = ["BatchRow"]
-
 
 @dataclass(eq=False)
 class BatchRow:

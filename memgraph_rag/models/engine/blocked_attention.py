@@ -16,8 +16,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-__all__ = ["Members", "attend_in_blocks", "softmax"]
-
 _BLOCK = 64  # queries: with 32, products are slower; with 128, more scores of hidden keys are computed
 
 

@@ -24,8 +24,6 @@ from memgraph_rag.models.engine.sampling import greedy
 if TYPE_CHECKING:
     from memgraph_rag.models.engine.tokens import Tokens
 
-__all__ = ["Form", "Grammars", "asks_to_stop"]
-
 _SPACING = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}  # the model does not choose it
 _MOST_COMPILED = 64  # schemas
 _CLOSING = frozenset("]}")

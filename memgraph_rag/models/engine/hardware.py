@@ -17,19 +17,6 @@ from threadpoolctl import threadpool_limits
 from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError, SettingsError
 
-__all__ = [
-    "INT4",
-    "INT8",
-    "MARGIN",
-    "choose_dtype",
-    "find_device",
-    "find_dtype",
-    "free_bytes",
-    "measure_thread_seconds",
-    "memory_errors",
-    "multiplies_integers",
-]
-
 logger = logging.getLogger(__name__)
 
 INT8 = "int8"

@@ -24,8 +24,6 @@ from torch import Tensor, nn
 
 from memgraph_rag.models.engine.hardware import MARGIN, measure_thread_seconds
 
-__all__ = ["Int8Linear", "Int8Output", "is_faster", "use_int8"]
-
 _AT_ONCE = 1 << 21  # numbers converted at a time: more cause page faults, fewer keep cores waiting
 _EXACT_ROWS = 16  # rows whose likeliest logits are computed exactly at a time: 3 MB of the 1.5B's weights
 _LIKELIEST = 64  # tokens; with integers, the 1.5B's logits are wrong by at most 0.1

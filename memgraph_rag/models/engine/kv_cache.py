@@ -17,8 +17,6 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import Cache
 
-__all__ = ["JoinedCaches", "RowCache", "StaticRows", "cache_argument"]
-
 _BLOCK = 256  # positions; a 1.5B model's block is 7 MB in bf16
 
 

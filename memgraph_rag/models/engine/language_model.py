@@ -44,8 +44,6 @@ from memgraph_rag.models.files.journal import Journal, journal_key
 from memgraph_rag.models.files.model_files import model_files
 from memgraph_rag.types import Generation, Operations, Prompt, TurnVerdicts, Usage, count_attended
 
-__all__ = ["TransformersModel"]
-
 _ROUNDED = 16  # tokens: a CPU compiles its products for each length and keeps them, 200 MB after 128 lengths
 _MOST_GUESSED = 6  # tokens of a row in a pass: of more guesses, more are wrong
 

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 
 from memgraph_rag.models.engine.kv_cache import RowCache
 
-__all__ = ["Prefixes"]
-
 _MOST_BYTES = 512 * 2**20  # 18,000 tokens of the 1.5B model in bf16
 
 

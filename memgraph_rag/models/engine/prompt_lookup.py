@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["PromptLookup"]
-
 
 class PromptLookup:
     """All tokens so far, both read and written, in order."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from memgraph_rag.types import Prompt
 
-__all__ = ["PROBE_NO", "PROBE_YES", "answer_request", "node_line", "prompt_text", "question_head"]
-
 PROBE_YES = "Yes"
 PROBE_NO = "No"
 

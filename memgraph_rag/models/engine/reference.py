@@ -34,8 +34,6 @@ from memgraph_rag.models.engine.weights import read_weights
 from memgraph_rag.models.engine.window import ANSWER_ROOM, check_nodes, check_question, check_request, check_window
 from memgraph_rag.types import Generation, Prompt, Usage, Vector
 
-__all__ = ["PlainModel", "PlainSession"]
-
 
 class PlainModel:
     """A local causal language model, with the arguments of ``TransformersModel``."""

@@ -14,8 +14,6 @@ from torch import Tensor
 if TYPE_CHECKING:
     from memgraph_rag.models.engine.tokens import Tokens
 
-__all__ = ["Sampler", "greedy", "share_of_yes"]
-
 
 class Sampler:
     """Chooses the tokens of one reply.

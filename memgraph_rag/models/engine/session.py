@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from memgraph_rag.models.calibration.calibration import HeadCalibration
     from memgraph_rag.models.engine.language_model import TransformersModel
 
-__all__ = ["KVSession"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Reading:

@@ -19,8 +19,6 @@ from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.models.engine.attention import AttentionMeter
 from memgraph_rag.models.engine.kv_cache import RowCache
 
-__all__ = ["Pass", "SharedPasses"]
-
 _MOST_TOKENS = 2048  # in a joint pass: a larger one saves no time
 
 

@@ -31,8 +31,6 @@ from memgraph_rag.models.engine.sampling import greedy
 if TYPE_CHECKING:
     from memgraph_rag.models.engine.language_model import TransformersModel
 
-__all__ = ["SharedWriting"]
-
 _MOST_ROWS = 48  # on two cores 84 to 95 tokens a second, 33 to 58 with 16
 _MOST_BATCH_TOKENS = 65_536  # in the KV cache, with room to write: 1.8 GB with the 1.5B model in bf16
 _FEW_TOKENS = 24  # a pass of this many tokens takes little longer than a pass of one: it reads the same weights

@@ -29,8 +29,6 @@ except ImportError:  # torch for CPUs, macOS and Windows has no Triton
     triton = tl = None
     _REFUSALS = ()
 
-__all__ = ["span_mass"]
-
 logger = logging.getLogger(__name__)
 _has_kernel = triton is not None  # False after Triton has failed to compile the kernel
 

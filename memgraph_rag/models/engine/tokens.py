@@ -20,8 +20,6 @@ from transformers import AddedToken, AutoTokenizer
 from memgraph_rag.models.engine import prompts
 from memgraph_rag.types import Prompt
 
-__all__ = ["Encoded", "Tokens", "Turns"]
-
 _MARK = re.compile(r"[<\[]\S+[>\]]")  # the form of control tokens; other added tokens are blanks or words
 _SLOT = "\u241fslot\u241f"  # placeholder for the content while the template is split
 

@@ -25,8 +25,6 @@ from memgraph_rag.types import TurnVerdicts, Usage, count_attended
 if TYPE_CHECKING:
     from memgraph_rag.models.engine.language_model import TransformersModel
 
-__all__ = ["judge_turns"]
-
 _MOST_TURN = 64  # tokens of a turn that are read
 _MOST_TOKENS = 1024  # of the branches of a pass: the mask grows with their square
 

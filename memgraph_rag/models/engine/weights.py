@@ -23,8 +23,6 @@ from memgraph_rag.models.files.loading_bars import hide_loading_bars
 from memgraph_rag.models.files.model_files import require_all_weights
 from memgraph_rag.types import Operations
 
-__all__ = ["count_operations", "find_number_format", "first_layers", "read_weights"]
-
 
 def count_operations(config: PretrainedConfig) -> Operations:
     """Return the floating-point operations of a decoder with this configuration, for each token.

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from memgraph_rag.errors import QuestionError, WindowExceeded
 
-__all__ = ["ANSWER_ROOM", "check_nodes", "check_question", "check_request", "check_window"]
-
 ANSWER_ROOM = 256
 """Tokens that a reading session keeps free for the answer turn."""
 

@@ -17,8 +17,6 @@ from memgraph_rag.errors import ModelAccessDenied, ModelError
 from memgraph_rag.models.endpoints.address import Address
 from memgraph_rag.models.files.catalogue import CATALOGUE
 
-__all__ = ["PORTS", "AvailableModel", "local_models", "local_servers"]
-
 PORTS: Mapping[int, str] = {
     11434: "Ollama",
     1234: "LM Studio",

@@ -30,23 +30,6 @@ from memgraph_rag.models.files.scratch import check_cache, publish, remove_aband
 if TYPE_CHECKING:
     from memgraph_rag.models.calibration.calibration import HeadCalibration, TurnCalibration, YesCalibration
 
-__all__ = [
-    "CATALOGUE",
-    "MINILM",
-    "PACKAGED_EMBEDDERS",
-    "PackagedModel",
-    "address_fingerprint",
-    "calibration_path",
-    "find_calibration",
-    "find_embedder",
-    "find_language_model",
-    "find_reader",
-    "find_turn_calibration",
-    "find_yes_calibration",
-    "fingerprint",
-    "yes_calibration_path",
-]
-
 log = logging.getLogger(__name__)
 
 MINILM = "all-MiniLM-L6-v2"

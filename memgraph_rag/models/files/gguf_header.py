@@ -19,8 +19,6 @@ from typing import BinaryIO, NoReturn
 
 from memgraph_rag.errors import ModelError
 
-__all__ = ["check_gguf"]
-
 _MAGIC = b"GGUF"
 _VERSIONS = (2, 3)
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}

@@ -24,8 +24,6 @@ import numpy as np
 
 from memgraph_rag.types import Generation, Prompt, Usage
 
-__all__ = ["Journal", "journal_key"]
-
 _FORM = 2  # the version of an entry; entries of other versions are not found
 _DIGEST = 32  # bytes of SHA-256 at the end of an entry
 _MOST_BYTES = 256 * 2**20  # ten times the size for *War and Peace*

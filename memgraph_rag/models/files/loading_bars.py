@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["hide_loading_bars"]
-
 _Hook = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
 _lock = threading.Lock()

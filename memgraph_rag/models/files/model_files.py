@@ -12,8 +12,6 @@ from typing import Any
 
 from memgraph_rag.errors import MemgraphRagError, ModelError, convert_errors
 
-__all__ = ["model_files", "require_all_weights"]
-
 _SHOWN = 300  # characters of a library's message
 
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from torch import Tensor
 
-__all__ = ["INSTALL_MULTILINGUAL", "MULTILINGUAL_E5", "find_packaged_e5", "is_e5_installed"]
-
 MULTILINGUAL_E5 = "multilingual-e5-small-q4"
 """The name of the packaged multilingual embedder. Its vectors are not those of the unpacked weights."""
 

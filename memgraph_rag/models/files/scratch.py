@@ -17,8 +17,6 @@ from pathlib import Path
 from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError
 
-__all__ = ["check_cache", "publish", "remove_abandoned", "scratch_folder", "sha256"]
-
 _MAKING = ".making-"  # begins the names of unfinished folders
 
 

@@ -16,8 +16,6 @@ from tokenizers import Tokenizer
 
 from memgraph_rag.contracts import TokenCounter
 
-__all__ = ["open_token_counter"]
-
 _FILE = "counting_tokenizer.json"
 
 

@@ -15,8 +15,6 @@ from memgraph_rag.lexical.language import guess_language
 from memgraph_rag.models.recognizers import spacy_model, stanza_model
 from memgraph_rag.models.recognizers.rules import RuleRecognizer
 
-__all__ = ["RecognizerByLanguage"]
-
 _SPACY_PACKAGES = ("core_news_lg", "core_news_md", "core_news_sm", "core_web_lg", "core_web_md", "core_web_sm")
 
 

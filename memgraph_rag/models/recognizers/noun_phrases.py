@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Token
 
-__all__ = ["SpacyNounPhrases", "find_installed"]
-
 _CLAUSES = {"relcl", "acl"}
 _OWNED_OR_MEANT = {"poss", "det"}
 

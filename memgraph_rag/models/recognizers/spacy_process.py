@@ -23,8 +23,6 @@ from typing import IO
 
 from memgraph_rag.contracts import Named
 
-__all__ = ["SpacyProcess"]
-
 _TEXTS_A_LINE = 256
 
 _log = logging.getLogger(__name__)

@@ -25,8 +25,6 @@ from memgraph_rag.models.recognizers.stanza_model import (
     list_files,
 )
 
-__all__ = ["StanzaDownload", "find_stanza_download"]
-
 _SECONDS = 30.0
 
 

@@ -25,8 +25,6 @@ from memgraph_rag.settings import stanza_folder
 if TYPE_CHECKING:
     from stanza.pipeline.core import Pipeline
 
-__all__ = ["StanzaRecognizer", "default_folders", "find_installed", "has_stanza", "list_choices", "list_files"]
-
 _BATCH = 256
 _FIRST_SET, _LAST_SET = "default", "default_accurate"  # the last one also needs a transformer from a hub
 

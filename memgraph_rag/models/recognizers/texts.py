@@ -13,8 +13,6 @@ from itertools import pairwise
 
 from memgraph_rag.contracts import Named
 
-__all__ = ["NO_NAMES", "clean_names", "cut_pieces", "make_readable", "recognize_pieces"]
-
 NO_NAMES = frozenset({"CARDINAL", "DATE", "MONEY", "ORDINAL", "PERCENT", "QUANTITY", "TIME"})
 """OntoNotes kinds that are not names. As nodes, they would connect everything that happened in 1999."""
 

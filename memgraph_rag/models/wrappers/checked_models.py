@@ -22,8 +22,6 @@ from memgraph_rag.models.embedders.unit_vectors import units
 from memgraph_rag.models.wrappers.forwarding import ForwardingModel
 from memgraph_rag.types import Generation, Matrix, Prompt, Usage, is_storable, make_storable
 
-__all__ = ["CheckedEmbedder", "CheckedModel", "CheckedRecognizer", "is_usage"]
-
 _LONGEST_KIND = 200  # characters
 _CALIBRATED = frozenset(("breadth", "relevance_curve", "scale", "unrelated_below"))
 

@@ -12,8 +12,6 @@ from typing import Any
 from memgraph_rag.contracts import LanguageModel, Progress
 from memgraph_rag.types import Generation, Prompt
 
-__all__ = ["ForwardingModel"]
-
 
 class ForwardingModel:
     """A ``LanguageModel`` that passes every call on to another model.

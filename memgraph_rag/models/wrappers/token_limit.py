@@ -17,8 +17,6 @@ from memgraph_rag.models.engine.prompts import prompt_text
 from memgraph_rag.models.wrappers.forwarding import ForwardingModel
 from memgraph_rag.types import Generation, Prompt
 
-__all__ = ["LimitedModel", "LimitedModels"]
-
 _AT_ONCE = 16  # prompts in a round; the tokens are counted after each round
 
 

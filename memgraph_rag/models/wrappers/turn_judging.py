@@ -18,8 +18,6 @@ from memgraph_rag.errors import ModelError
 from memgraph_rag.models.wrappers.checked_models import is_usage
 from memgraph_rag.types import Prompt, TurnVerdicts, Usage
 
-__all__ = ["TurnJudging", "WrittenVerdicts"]
-
 _MOST_KEPT = 8_192  # verdicts
 _MOST_VALUE = 60  # characters of a value in the reply
 _TOKENS_EACH = 24  # of the reply, for each turn

@@ -19,8 +19,6 @@ from typing import Any
 
 from memgraph_rag import __version__
 
-__all__ = ["MARK", "write_page"]
-
 MARK = b"<!DOCTYPE html>\n<!-- Written by memgraph-rag show. -->"
 """The first bytes of a page of this module. Text in a page cannot contain them, because it is escaped."""
 

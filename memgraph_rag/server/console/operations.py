@@ -42,8 +42,6 @@ from memgraph_rag.server.tools import Metadata, Mode, Names, Session, ToolEntry,
 if TYPE_CHECKING:
     from memgraph_rag import Memory
 
-__all__ = ["OPERATIONS", "OWNER_OPERATIONS"]
-
 _MOST_NEIGHBOURS = 500
 _MOST_STATEMENTS = 5_000
 _MOST_ON_MAP = 200_000

@@ -20,8 +20,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from memgraph_rag import __version__
 from memgraph_rag.server.gate import Gate
 
-__all__ = ["CONSOLE", "page_routes"]
-
 CONSOLE = "/ui"
 _DOCS = "/docs"
 

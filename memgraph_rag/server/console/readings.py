@@ -34,8 +34,6 @@ from memgraph_rag.types.plain import plain_value
 if TYPE_CHECKING:
     from memgraph_rag import Memory
 
-__all__ = ["list_questions", "read_around", "read_document", "read_inside", "read_question"]
-
 _MOST_NAMES = 20_000
 _TEXT = 600  # characters of a node's text in a graph
 _MOST_CHARACTERS = 400_000  # of the documents inside a page; a page with more is slow to open

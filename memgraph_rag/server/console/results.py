@@ -15,17 +15,6 @@ from memgraph_rag.server.results import DocumentChange, Failure, Passage, Stored
 from memgraph_rag.server.tokens import Grant
 from memgraph_rag.types import Carrier, Standing, Statement, Tie
 
-__all__ = [
-    "FailureList",
-    "Found",
-    "Graph",
-    "KeptQuestions",
-    "Statements",
-    "Tokens",
-    "WalkedQuestion",
-    "WholeDocument",
-]
-
 
 class FoundPassage(Passage):
     """A passage with the reasons for its rank (``Evidence``)."""

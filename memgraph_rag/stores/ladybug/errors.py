@@ -19,8 +19,6 @@ from memgraph_rag.errors import (
     StoreReadOnly,
 )
 
-__all__ = ["convert_engine_errors", "translate"]
-
 # The engine raises RuntimeErrors. On damaged pages the C++ library fails too, whose exceptions pybind11 converts
 # (std::bad_alloc, std::length_error, std::out_of_range), or the engine returns bytes that are not text.
 FOREIGN = (RuntimeError, OSError, MemoryError, ValueError, IndexError, OverflowError)

@@ -41,8 +41,6 @@ from memgraph_rag.stores.shared.process_guard import OpeningProcess, ProcessLock
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["IN_MEMORY", "Execute", "LadybugFile", "open_file"]
-
 T = TypeVar("T")
 
 Execute = Callable[[str, Mapping[str, Any]], list[dict[str, Any]]]

@@ -18,8 +18,6 @@ from pathlib import Path
 
 from memgraph_rag.stores.ladybug.errors import convert_engine_errors
 
-__all__ = ["KeptIndexes"]
-
 _KEPT = ".index-"
 _WRITING = ".writing"
 _FIRST = 16  # hexadecimal digits at the beginning of a digest, the same for all states of a namespace

@@ -23,8 +23,6 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import StoreLocked, StoreReadOnly
 from memgraph_rag.stores.ladybug.paths import ENGINE, LOCK_SUFFIX
 
-__all__ = ["FileLock", "Hold", "abandon_all", "hold", "open_place"]
-
 WAIT_S = 5.0
 """So long a process waits for the process that has a file open, as SQLite's module does by default."""
 

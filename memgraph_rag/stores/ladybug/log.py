@@ -23,8 +23,6 @@ from memgraph_rag.stores.ladybug.errors import convert_engine_errors
 from memgraph_rag.stores.ladybug.paths import LOGS
 from memgraph_rag.stores.ladybug.sidecars import new_damaged_log_path
 
-__all__ = ["count_committed_bytes", "mend", "require_whole"]
-
 HEADER_BYTES = 25
 BEGIN_BYTES = 25  # size of the record that begins each transaction
 CHECKSUM = struct.Struct("<Q")

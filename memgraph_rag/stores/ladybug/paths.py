@@ -13,19 +13,6 @@ from pathlib import Path
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError, StoreError
 
-__all__ = [
-    "ENGINE",
-    "LOCK_SUFFIX",
-    "LOGS",
-    "PENDING",
-    "SCRATCH",
-    "WRITTEN",
-    "check_place",
-    "has_log",
-    "real_place",
-    "remove_empty_shadow",
-]
-
 LOCK_SUFFIX = ".in_use"
 """The suffix of the lock file. The engine uses ".lock" itself."""
 

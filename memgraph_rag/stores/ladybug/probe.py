@@ -14,8 +14,6 @@ from pathlib import Path
 from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 
-__all__ = ["try_file"]
-
 TIMEOUT_S = 600.0
 
 _TRIAL = """

@@ -15,8 +15,6 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.ladybug.file import LadybugFile
 
-__all__ = ["copy"]
-
 SOURCE, TARGET = "from id", "to id"
 
 

@@ -14,15 +14,6 @@ from pathlib import Path
 from memgraph_rag.stores.ladybug.errors import convert_engine_errors
 from memgraph_rag.stores.ladybug.paths import ENGINE, SCRATCH
 
-__all__ = [
-    "list_damaged_logs",
-    "new_damaged_log_path",
-    "remove_damaged_logs",
-    "remove_leftovers",
-    "remove_scratch",
-    "scratch_path",
-]
-
 ASIDE = ".damaged-log"
 
 logger = logging.getLogger(__name__)

@@ -41,8 +41,6 @@ from memgraph_rag.types import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LadybugStore"]
-
 T = TypeVar("T")
 
 DIALECT: queries.Dialect = "ladybug"

@@ -16,8 +16,6 @@ from memgraph_rag.stores.shared import rows
 from memgraph_rag.stores.shared.graph_reads import Run, read_annotations
 from memgraph_rag.types import Annotation, DocumentGraph, annotation_id
 
-__all__ = ["AnnotationRows", "ArchivedAnnotations"]
-
 
 class ArchivedAnnotations(TypedDict):
     """Annotations as (layer, index, kind, text, properties, indexes of segments); absent if there are none."""

@@ -14,8 +14,6 @@ from pydantic import Field
 
 from memgraph_rag.types import DocumentGraph, Matrix, PointLayer, entity_id, make_id, point_id
 
-__all__ = ["Finite", "Ids", "NodePlace", "Number", "Packed", "Places", "Scalar", "pack", "unpack"]
-
 Number = Annotated[int, Field(ge=0, lt=2**31)]
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]

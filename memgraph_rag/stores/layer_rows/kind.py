@@ -20,8 +20,6 @@ from memgraph_rag.stores.shared.relation_writes import FindNear
 from memgraph_rag.stores.shared.rows import Create
 from memgraph_rag.types import DocumentGraph, Matrix
 
-__all__ = ["DocumentWrite", "Embedded", "RowKind", "require"]
-
 
 @dataclass(slots=True)
 class DocumentWrite:

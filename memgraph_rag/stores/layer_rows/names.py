@@ -21,8 +21,6 @@ from memgraph_rag.stores.shared import rows
 from memgraph_rag.stores.shared.graph_reads import Run, read_mentions, read_titles
 from memgraph_rag.types import OPEN_KIND, DocumentGraph, Mention, Title, entity_id
 
-__all__ = ["ArchivedNames", "NameRows", "remove_mentions"]
-
 
 class ArchivedNames(TypedDict):
     """Mentions as (segment, start, end, surface, normal, kind), titles as (normal, surface)."""

@@ -22,8 +22,6 @@ from memgraph_rag.stores.shared import rows
 from memgraph_rag.stores.shared.graph_reads import Run
 from memgraph_rag.types import DocumentGraph, InformationPoint, PointLayer, Summarizes
 
-__all__ = ["ArchivedPoints", "PointRows"]
-
 _ROUNDING = 1e-6  # tolerance of a weight
 
 _LABELS: dict[PointLayer, str] = {"points": "InformationPoint", "clusters": "ClusterSummary"}

@@ -22,8 +22,6 @@ from memgraph_rag.stores.shared import relation_writes, rows
 from memgraph_rag.stores.shared.graph_reads import Run, read_mentions, read_relations
 from memgraph_rag.types import OPEN_KIND, DocumentGraph, Relation, list_ends, relation_id
 
-__all__ = ["ArchivedRelations", "RelationRows", "read_mention_pairs"]
-
 
 class ArchivedRelations(TypedDict):
     """Relations as (segment, source, target, description); entities by their normalised names."""

@@ -19,8 +19,6 @@ from memgraph_rag.stores.shared import rows
 from memgraph_rag.stores.shared.graph_reads import Run, read_sections
 from memgraph_rag.types import DocumentGraph, Heading, Leaf, Section, list_leaves, make_sections
 
-__all__ = ["ArchivedSections", "SectionRows"]
-
 
 class ArchivedSections(TypedDict):
     """Sections as (start, end, level, title, is abstract); absent if there are none."""

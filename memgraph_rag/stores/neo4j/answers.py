@@ -16,8 +16,6 @@ from memgraph_rag.lexical.tokenize import index_terms, is_lone_letter, stemmer_n
 from memgraph_rag.stores.shared import rows
 from memgraph_rag.types import Hit, Neighbour
 
-__all__ = ["add_words", "decode_hits", "index_width", "lucene_query", "segment_words", "select_trusted_hits"]
-
 Scored = TypeVar("Scored", Hit, Neighbour)
 
 

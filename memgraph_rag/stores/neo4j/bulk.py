@@ -27,8 +27,6 @@ from memgraph_rag.stores.shared import graph_writes, rows, schema
 from memgraph_rag.stores.shared.overview_writes import write_overviews
 from memgraph_rag.types import DocumentGraph, Matrix, OverviewRows, Similar
 
-__all__ = ["BulkFiles", "BulkWriter"]
-
 NODES = {
     "write/create_documents": "Document",
     "write/create_segments": "Segment",

@@ -33,8 +33,6 @@ from memgraph_rag.errors import MemgraphRagError, StoreAccessDenied, StoreError,
 from memgraph_rag.stores.shared import queries
 from memgraph_rag.stores.shared.process_guard import OpeningProcess, keep_for_ever
 
-__all__ = ["Execute", "Neo4jConnection", "connect"]
-
 R = TypeVar("R")
 T = TypeVar("T")
 

@@ -25,8 +25,6 @@ from memgraph_rag.errors import SettingsError, StoreError
 if TYPE_CHECKING:
     from jgo.maven import Artifact
 
-__all__ = ["LTS", "NEWEST", "Distribution", "fetch"]
-
 NEWEST = "2026.08.1"
 LTS = "5.26.30"
 

@@ -18,8 +18,6 @@ from memgraph_rag.stores.neo4j.distribution import Distribution, fetch
 from memgraph_rag.stores.neo4j.home import Home
 from memgraph_rag.stores.neo4j.server import RunningServer
 
-__all__ = ["import_files"]
-
 _MAIN_CLASS = "org.neo4j.cli.AdminTool"
 
 _OPENED = "--add-opens=java.base/java.nio=ALL-UNNAMED"

@@ -21,8 +21,6 @@ from memgraph_rag.stores.shared.graph_reads import Run
 from memgraph_rag.stores.shared.relation_rows import make_embedding_columns
 from memgraph_rag.stores.shared.rows import Columns
 
-__all__ = ["await_indexes", "complete", "complete_words"]
-
 NAMES_AT_ONCE = 500
 SEGMENTS_AT_ONCE = 1000
 

@@ -20,8 +20,6 @@ from typing import Any
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 
-__all__ = ["LOCALHOST", "Home"]
-
 LOCALHOST = "127.0.0.1"
 
 _TRIES, _PROBED_S = 10, 0.01  # a process that asks for the state of the lock shares the lock for a moment

@@ -15,8 +15,6 @@ from memgraph_rag.stores.shared.embedding_updates import Vectors
 from memgraph_rag.stores.shared.rows import Columns
 from memgraph_rag.types import DocumentGraph
 
-__all__ = ["find_near_pairs", "read_new_vectors"]
-
 ROWS_AT_ONCE = 1000
 
 

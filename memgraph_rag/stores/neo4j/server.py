@@ -33,19 +33,6 @@ from memgraph_rag.errors import SettingsError, StoreAccessDenied, StoreError, St
 from memgraph_rag.stores.neo4j.distribution import NEWEST, Distribution, fetch
 from memgraph_rag.stores.neo4j.home import LOCALHOST, Home
 
-__all__ = [
-    "BOLT_PORT",
-    "HTTP_PORT",
-    "RunningServer",
-    "default_home",
-    "java_command",
-    "local_server",
-    "read_credentials",
-    "start",
-    "status",
-    "stop",
-]
-
 BOLT_PORT = 7687
 HTTP_PORT = 7474
 

@@ -48,8 +48,6 @@ from memgraph_rag.types import (
     Vector,
 )
 
-__all__ = ["Neo4jStore"]
-
 T = TypeVar("T")
 
 ROWS_PER_STATEMENT = 1000

@@ -8,8 +8,6 @@ from __future__ import annotations
 from memgraph_rag.lexical.language import detect_language
 from memgraph_rag.stores.shared.graph_reads import Run
 
-__all__ = ["save_languages"]
-
 _AT_ONCE = 500
 
 

@@ -21,8 +21,6 @@ from memgraph_rag.stores.shared.graph_reads import Run, count_rows
 from memgraph_rag.stores.shared.vector_norms import are_units
 from memgraph_rag.types import DocumentGraph, DocumentRecord, Segment
 
-__all__ = ["count_graph_rows", "iterate_graphs", "read_graphs"]
-
 DOCUMENTS_TOGETHER = 64
 """The most documents that are read or written in one group."""
 

@@ -17,8 +17,6 @@ from memgraph_rag.stores.layer_rows import KINDS, DocumentWrite
 from memgraph_rag.stores.shared import relation_rows, rows
 from memgraph_rag.types import DocumentGraph
 
-__all__ = ["append", "check_appended", "require_content"]
-
 
 def check_appended(graph: DocumentGraph, kept: int) -> None:
     """Refuse a graph that would lose rows if only its last segments were stored.

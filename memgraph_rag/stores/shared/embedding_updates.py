@@ -13,8 +13,6 @@ from memgraph_rag.stores.shared.relation_writes import FindNear
 from memgraph_rag.stores.shared.rows import Create
 from memgraph_rag.types import Vector
 
-__all__ = ["Vectors", "embed"]
-
 
 @dataclass(frozen=True, slots=True)
 class Vectors:

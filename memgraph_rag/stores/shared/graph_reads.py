@@ -26,12 +26,6 @@ from memgraph_rag.types import (
     Vector,
 )
 
-__all__ = [
-    "NO_LIMIT", "Run", "bind_scope", "count_rows", "is_empty_scope", "read_annotations", "read_layer_annotations",
-    "read_mentions", "read_nodes", "read_relations", "read_sections", "read_titles", "score_nodes",
-    "vector_parameter",
-]  # fmt: skip
-
 T = TypeVar("T")
 
 NO_LIMIT = 2**31 - 1

@@ -46,8 +46,6 @@ from memgraph_rag.types import (
     Vector,
 )
 
-__all__ = ["WrittenGraph", "begin", "extend", "learn", "remove", "replace", "revise", "size"]
-
 T = TypeVar("T")
 
 COUNTED = "write/advance_namespace"

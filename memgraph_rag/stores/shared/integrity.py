@@ -25,8 +25,6 @@ from memgraph_rag.stores.shared.rows import Create, Row
 from memgraph_rag.stores.shared.vector_norms import is_unit
 from memgraph_rag.types import Action, Flaws, Vector
 
-__all__ = ["find", "find_beside_writers", "mend"]
-
 _TRIES = 5  # surveys of a namespace that other processes write
 
 Pairs = list[tuple[str, str]]

@@ -18,8 +18,6 @@ from memgraph_rag.stores.shared.graph_reads import Run, read_nodes
 from memgraph_rag.stores.shared.rows import Create
 from memgraph_rag.types import Action, Change, Node, Question, Segment, question_id
 
-__all__ = ["delete_document_questions", "forget", "keep", "mark_overviews_deleted", "mark_stale"]
-
 
 def keep(run: Run, create: Create, question: Question, *, namespace: str) -> None:
     """Store a question in place of its earlier version.

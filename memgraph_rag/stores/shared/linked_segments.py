@@ -13,8 +13,6 @@ from collections.abc import Iterable, Mapping
 from memgraph_rag.stores.shared.rows import Row
 from memgraph_rag.types import Hit
 
-__all__ = ["MOST_LINKS", "TITLE_WEIGHT", "entity_masses", "select_linked_hits"]
-
 MOST_LINKS = 1000
 """The most segments that an entity may link: beyond them, each would get less than a thousandth of its mass."""
 

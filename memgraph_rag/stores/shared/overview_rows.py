@@ -14,8 +14,6 @@ from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.shared.rows import Columns, Row, caption, field_columns
 from memgraph_rag.types import Finding, Overview, Span, Summarizes
 
-__all__ = ["decode_overview", "is_torn", "overview_columns"]
-
 
 def overview_columns(overviews: Sequence[Overview], edges: Iterable[Summarizes]) -> Columns:
     """Return the nodes of overviews as columns; ``parts`` is the number of SUMMARIZES edges that leave each node."""

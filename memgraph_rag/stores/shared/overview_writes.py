@@ -16,8 +16,6 @@ from memgraph_rag.stores.shared.graph_reads import Run
 from memgraph_rag.stores.shared.rows import Create, are_distinct, edge_columns, link_columns
 from memgraph_rag.types import Overview, OverviewRows, overview_id
 
-__all__ = ["check_overviews", "remove_overviews", "remove_overviews_of_documents", "write_overviews"]
-
 _WEIGHTS_TOLERANCE = 1e-3
 
 _LINKS = ("write/link_overviews_to_segments", "write/link_overviews_to_points", "write/link_overviews_to_overviews")

@@ -14,8 +14,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from typing_extensions import Self
 
-__all__ = ["ParquetTables"]
-
 
 class ParquetTables:
     """The tables in one folder. A table without rows has no file."""

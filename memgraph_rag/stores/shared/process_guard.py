@@ -14,8 +14,6 @@ from types import TracebackType
 
 from memgraph_rag.errors import StoreError
 
-__all__ = ["OpeningProcess", "ProcessLock", "keep_for_ever"]
-
 
 class OpeningProcess:
     """The process that created this object.

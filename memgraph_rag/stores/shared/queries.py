@@ -16,19 +16,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-__all__ = [
-    "DIALECTS",
-    "Dialect",
-    "Statement",
-    "folder",
-    "migrations",
-    "parse",
-    "single_document_statement",
-    "statement",
-    "table_statement",
-    "whole_schema",
-]
-
 Dialect = Literal["ladybug", "neo4j_5", "neo4j_2026"]
 
 DIALECTS: dict[Dialect, tuple[str, ...]] = {

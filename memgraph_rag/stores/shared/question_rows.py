@@ -29,8 +29,6 @@ from memgraph_rag.types import (
     WarningKind,
 )
 
-__all__ = ["change_columns", "decode_changes", "decode_questions", "question_columns", "read_columns"]
-
 _NOT_ASKED = -1.0
 """P(Yes) of a step without a probe. A row holds no null, because an engine would have to guess its type."""
 

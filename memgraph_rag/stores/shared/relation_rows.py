@@ -14,15 +14,6 @@ import numpy as np
 from memgraph_rag.stores.shared.rows import Columns, Row, field_columns
 from memgraph_rag.types import DocumentGraph, Matrix, Neighbour, Relation, Similar, Vector
 
-__all__ = [
-    "decode_neighbours",
-    "decode_similar",
-    "drop_relations",
-    "make_embedding_columns",
-    "relation_columns",
-    "similar_columns",
-]
-
 
 def relation_columns(graphs: Sequence[DocumentGraph]) -> Columns:
     """Return the RELATES_TO edges of these graphs as columns."""

@@ -20,11 +20,6 @@ from memgraph_rag.stores.shared.graph_reads import Run, read_relations
 from memgraph_rag.stores.shared.rows import Columns, Create
 from memgraph_rag.types import CosineScale, DocumentGraph, Relation, Similar, Vector, list_ends
 
-__all__ = [
-    "LOWEST_COSINE", "FindNear", "check_mentions", "delete_relations", "embed_names", "link_names", "read_scores",
-    "save_relations",
-]  # fmt: skip
-
 FindNear = Callable[[Run, Columns], list[Similar]]
 """Returns the pairs of an entity of these rows (``id``, ``embedding``) and another embedded entity with near names.
 

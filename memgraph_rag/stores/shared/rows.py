@@ -31,46 +31,6 @@ from memgraph_rag.types import (
     text_hash,
 )
 
-__all__ = [
-    "COUNTED",
-    "OF_DOCUMENTS",
-    "TITLE_KIND",
-    "Columns",
-    "Create",
-    "Row",
-    "Writings",
-    "add_writings",
-    "are_distinct",
-    "as_dicts",
-    "caption",
-    "counts",
-    "counts_of_document",
-    "decode_annotation",
-    "decode_document",
-    "decode_embeddings",
-    "decode_entity",
-    "decode_hits",
-    "decode_indexed",
-    "decode_surfaces",
-    "decode_writings",
-    "description_columns",
-    "document_columns",
-    "edge_columns",
-    "edge_counts",
-    "encode_scalars",
-    "entity_columns",
-    "field_columns",
-    "group_by_document",
-    "link_columns",
-    "list_bound_parameters",
-    "name_columns",
-    "namespace_id",
-    "point_columns",
-    "segment_columns",
-    "sum_namings",
-    "writings",
-]
-
 T = TypeVar("T")
 
 Row = Mapping[str, Any]

@@ -12,8 +12,6 @@ from typing import Any
 from memgraph_rag.errors import SchemaMismatch, StoreReadOnly
 from memgraph_rag.types import make_id
 
-__all__ = ["SCHEMA_ID", "check", "check_current", "make_replaced_embeddings_error"]
-
 SCHEMA_ID = make_id("", "schema")
 
 

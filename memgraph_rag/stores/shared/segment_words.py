@@ -15,8 +15,6 @@ from memgraph_rag.lexical.markdown import split_for_search
 from memgraph_rag.stores.shared.rows import Row
 from memgraph_rag.types import Hit
 
-__all__ = ["SegmentWords"]
-
 MOST_DROPPED = 1000
 """The index may hold as many dropped rows as valid rows, plus this number."""
 

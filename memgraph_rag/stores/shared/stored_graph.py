@@ -52,8 +52,6 @@ from memgraph_rag.types import (
     Vector,
 )
 
-__all__ = ["StoredGraph"]
-
 _TOP_POINTS: dict[PointLayer, str] = {"points": "read/list_top_points", "clusters": "read/list_root_summaries"}
 
 _MOST_MATCHES = 1_000  # documents with the same texts: a text may be stored under any number of keys

@@ -11,8 +11,6 @@ import numpy as np
 
 from memgraph_rag.types import Matrix
 
-__all__ = ["are_units", "is_unit"]
-
 _TOLERANCE = 0.01
 """The tolerance of a length. Rows that were normalised in bfloat16 are off by 0.004; float32 by 1e-7."""
 

@@ -17,8 +17,6 @@ from memgraph_rag.stores.shared.rows import are_distinct, encode_scalars
 from memgraph_rag.stores.shared.vector_norms import are_units
 from memgraph_rag.types import DocumentGraph, DocumentRecord, Matrix, MetadataValue, Question, get_owner
 
-__all__ = ["check", "check_group", "check_metadata", "check_owner", "check_question"]
-
 
 def check(graph: DocumentGraph, dimension: int, *, namespace: str, extending: bool = False) -> None:
     """Refuse a graph that could be stored only in part.

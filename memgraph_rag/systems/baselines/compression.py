@@ -19,18 +19,6 @@ from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.scope import documents_to_walk
 from memgraph_rag.types import Segment, Step, StopReason, Vector
 
-__all__ = [
-    "compress_in_order",
-    "divide_tokens",
-    "join_spans",
-    "limit_target",
-    "mean_loss",
-    "most_telling",
-    "read_compressed",
-    "segments_to_compress",
-    "select_best",
-]
-
 Scored = tuple[float, Segment]
 
 

@@ -14,8 +14,6 @@ from memgraph_rag.strategies.flat import read_in_order
 from memgraph_rag.strategies.token_budget import cost, count_room
 from memgraph_rag.types import Segment, Step
 
-__all__ = ["FullContext"]
-
 
 class FullContext:
     """A strategy that reads all segments, or the beginning or the end that fits window and budget.

@@ -27,8 +27,6 @@ from memgraph_rag.systems.baselines.compression import (
 from memgraph_rag.systems.baselines.token_losses import TokenLosses
 from memgraph_rag.types import Step
 
-__all__ = ["LLMLingua"]
-
 
 class LLMLingua:
     """A strategy that reads compressed documents.

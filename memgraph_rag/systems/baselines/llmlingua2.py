@@ -24,8 +24,6 @@ from memgraph_rag.systems.baselines.compression import (
 from memgraph_rag.systems.baselines.token_classifier import TokenClassifier
 from memgraph_rag.types import Step
 
-__all__ = ["LLMLingua2"]
-
 
 class LLMLingua2:
     """A strategy that reads the kept words of documents.

@@ -32,8 +32,6 @@ from memgraph_rag.systems.baselines.compression import (
 from memgraph_rag.systems.baselines.token_losses import TokenLosses
 from memgraph_rag.types import Step, Vector
 
-__all__ = ["LongLLMLingua"]
-
 _TIE = " We can get the answer to this question in the given documents."
 
 

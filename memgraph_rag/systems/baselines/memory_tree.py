@@ -20,8 +20,6 @@ from memgraph_rag.layers.batches import AROUND_TOKENS, HEAD, name_step
 from memgraph_rag.layers.prose import as_paragraph, check_prose, goes_in_circles
 from memgraph_rag.types import Annotation, Generation, LayerRows, Prompt, Segment, Usage, as_line
 
-__all__ = ["MEMORY_TREE", "MemoryTreeLayer", "even_groups", "first_words"]
-
 MEMORY_TREE = "memory_tree"
 """The layer's name."""
 

@@ -29,8 +29,6 @@ from memgraph_rag.strategies.token_budget import take_fitting
 from memgraph_rag.systems.baselines.memory_tree import MEMORY_TREE, even_groups, first_words
 from memgraph_rag.types import Segment, Step, StopReason
 
-__all__ = ["MemWalker"]
-
 _REASON_TOKENS, _NUMBER_TOKENS = 128, 12
 _RETRIES = 2  # of a reply in another form, as in the paper
 _SHOWN = 8  # parts of a document without a tree that are shown together

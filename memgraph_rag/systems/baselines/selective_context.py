@@ -33,8 +33,6 @@ from memgraph_rag.systems.baselines.compression import (
 from memgraph_rag.systems.baselines.token_losses import TokenLosses
 from memgraph_rag.types import Segment, Step, Vector
 
-__all__ = ["SelectiveContext"]
-
 Spans = Sequence[tuple[int, int]]
 
 

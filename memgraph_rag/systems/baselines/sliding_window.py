@@ -21,8 +21,6 @@ from memgraph_rag.strategies.scope import documents_to_walk
 from memgraph_rag.strategies.token_budget import cost
 from memgraph_rag.types import Segment, Step, StopReason
 
-__all__ = ["SlidingWindow", "windows"]
-
 
 class SlidingWindow:
     """A strategy that reads the window that answers best.

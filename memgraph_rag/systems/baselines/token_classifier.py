@@ -17,8 +17,6 @@ from memgraph_rag.models.engine.hardware import find_device
 from memgraph_rag.models.files.model_files import model_files
 from memgraph_rag.types import Vector
 
-__all__ = ["TokenClassifier"]
-
 _KEPT = 1  # the class of tokens that are kept, as released
 _MOST_TOKENS = 512  # of one pass
 

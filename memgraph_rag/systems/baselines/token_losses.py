@@ -23,8 +23,6 @@ from memgraph_rag.types import Usage, Vector, count_attended
 if TYPE_CHECKING:
     from memgraph_rag.models.engine.session import KVSession
 
-__all__ = ["TokenLosses"]
-
 
 class TokenLosses:
     """Computes negative log likelihoods with the model of a session.

@@ -49,8 +49,6 @@ from memgraph_rag.types import (
     overview_id,
 )
 
-__all__ = ["COMMUNITIES", "CommunitiesLayer"]
-
 COMMUNITIES = "communities"
 """The layer's name."""
 

@@ -20,8 +20,6 @@ from memgraph_rag.layers.surfaces import words
 from memgraph_rag.systems.graphrag.community_sources import Source, Sources, holds_name
 from memgraph_rag.types import Finding, Prompt, Span
 
-__all__ = ["FORM_TOKENS", "Report", "extract_report", "read_report", "report_prompt", "report_schema"]
-
 FORM_TOKENS = 240
 """Tokens of the instruction and the task with its names."""
 

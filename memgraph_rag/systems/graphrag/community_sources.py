@@ -16,8 +16,6 @@ from memgraph_rag.layers.surfaces import words
 from memgraph_rag.lexical.sentences import quotable_spans
 from memgraph_rag.types import Segment, Span, as_line
 
-__all__ = ["Source", "Sources", "holds_name"]
-
 _WORD = re.compile(r"\w+")
 
 

@@ -17,8 +17,6 @@ from memgraph_rag.systems.graphrag.community_tree import CommunityTree
 from memgraph_rag.systems.graphrag.entity_graph import EntityGraph
 from memgraph_rag.types import Overview
 
-__all__ = ["Statements", "read_segments", "report_sources"]
-
 _MOST_SEGMENTS = 64  # of one lowest community, for its report
 _MOST_SHOWN = 64  # statements of one report
 

@@ -16,8 +16,6 @@ from memgraph_rag.systems.graphrag.entity_graph import EntityGraph
 from memgraph_rag.systems.graphrag.hierarchical_leiden import Community, hierarchy
 from memgraph_rag.types import IndexedSegment, Relation
 
-__all__ = ["CommunityTree", "grow_tree", "make_key"]
-
 
 @dataclass(frozen=True, slots=True)
 class CommunityTree:

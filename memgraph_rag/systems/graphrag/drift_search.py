@@ -29,8 +29,6 @@ from memgraph_rag.systems.graphrag.local_search import LocalBudget, choose_nodes
 from memgraph_rag.systems.graphrag.report_tree import Chosen, ReportTree, read_by_search, read_chosen
 from memgraph_rag.types import Step, StopReason, as_line
 
-__all__ = ["GraphragDrift"]
-
 _COMPARED_TOKENS = 16_000  # tokens of the reports that are compared with the hypothetical answer
 _SEGMENTS = 2  # to read for each question, in a memory without elements
 _REPLY_TOKENS = 96

@@ -19,8 +19,6 @@ from memgraph_rag.systems.graphrag.element_table import count_degrees, ends_of_t
 from memgraph_rag.systems.graphrag.report_tree import ReportTree
 from memgraph_rag.types import Overview
 
-__all__ = ["ElementContext"]
-
 _MOST_EMBEDDED = 256
 _HITS = 20  # segments whose entities are compared with the question
 _LOWEST_LEVEL = 2  # of the reports that take part, as released: level 0 is the highest

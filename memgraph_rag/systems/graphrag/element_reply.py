@@ -18,22 +18,6 @@ from typing import Any
 from memgraph_rag.layers.extraction import as_list, clean, read_reply
 from memgraph_rag.types import Annotation, Prompt
 
-__all__ = [
-    "CLAIM",
-    "CLAIMS_SCHEMA",
-    "ENTITY",
-    "EXAMPLE_NAMES",
-    "RELATION",
-    "STILL_MISSING",
-    "claims_task",
-    "elements_schema",
-    "elements_task",
-    "gleaning_task",
-    "parse_claims",
-    "parse_elements",
-    "repeats_itself",
-]
-
 ENTITY, RELATION, CLAIM = "entity", "relation", "claim"
 """The kinds of the annotations."""
 

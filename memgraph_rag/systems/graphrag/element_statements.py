@@ -23,8 +23,6 @@ from memgraph_rag.systems.graphrag.element_table import ElementTable, ends_of_ti
 from memgraph_rag.systems.graphrag.entity_graph import EntityGraph
 from memgraph_rag.types import Entity, Overview, Relation
 
-__all__ = ["ElementStatements", "SummarizedElements"]
-
 _NUMBER_TOKENS = 6  # of a statement's number and newline
 _MOST_SPANS = 8  # of one statement
 

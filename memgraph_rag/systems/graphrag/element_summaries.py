@@ -36,8 +36,6 @@ from memgraph_rag.types import (
     overview_id,
 )
 
-__all__ = ["ELEMENT_SUMMARIES", "ElementSummariesLayer"]
-
 ELEMENT_SUMMARIES = "element_summaries"
 """The layer's name."""
 

@@ -16,8 +16,6 @@ from dataclasses import dataclass, field
 from memgraph_rag.systems.graphrag.element_reply import CLAIM, ENTITY, RELATION
 from memgraph_rag.types import Annotation
 
-__all__ = ["Element", "ElementTable", "count_degrees", "ends_of_title", "gather"]
-
 _ARROW, _CLAIMS = " → ", " ⊢ "
 
 

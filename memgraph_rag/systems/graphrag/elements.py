@@ -34,8 +34,6 @@ from memgraph_rag.systems.graphrag.element_reply import (
 )
 from memgraph_rag.types import Annotation, LayerRows, Usage
 
-__all__ = ["ELEMENTS", "ElementsLayer"]
-
 ELEMENTS = "elements"
 """The layer's name."""
 

@@ -19,8 +19,6 @@ from scipy.sparse.csgraph import connected_components
 from memgraph_rag.systems.graphrag.hierarchical_leiden import Edges
 from memgraph_rag.types import Entity, IndexedSegment
 
-__all__ = ["MOST_NAMED", "EntityGraph"]
-
 MOST_NAMED = 64
 """A segment that names more entities is ignored: it is a list of names and says almost nothing about pairs."""
 

@@ -34,8 +34,6 @@ from memgraph_rag.strategies.token_budget import count_room, may_ask
 from memgraph_rag.systems.graphrag.report_tree import Chosen, ReportTree, read_by_search, read_chosen
 from memgraph_rag.types import Overview, Step, StopReason, as_line
 
-__all__ = ["GraphragGlobal"]
-
 _SEED = 86  # of the order in which reports are rated, as released
 _REPLY_TOKENS = 64
 _POINTS_TOKENS = 512  # released: 1,000 words

@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 
 from memgraph_rag.errors import SettingsError
 
-__all__ = ["SEED", "Community", "Edges", "hierarchy", "require_leiden"]
-
 SEED = 0xDEADBEEF
 """The seed of the released code."""
 

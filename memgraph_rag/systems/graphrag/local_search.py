@@ -23,8 +23,6 @@ from memgraph_rag.systems.graphrag.element_context import ElementContext
 from memgraph_rag.systems.graphrag.report_tree import Chosen, ReportTree, read_by_search, read_chosen
 from memgraph_rag.types import Neighbour, Node, Overview, Step, StopReason
 
-__all__ = ["GraphragLocal", "LocalBudget", "choose_nodes"]
-
 _HITS = 20  # segments whose entities are taken
 _CANDIDATES = 64  # of each kind
 _RELATIONS = 10  # to other entities, for each entity that takes part

@@ -16,8 +16,6 @@ from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.types import Node, Overview, Step, StopReason
 
-__all__ = ["Chosen", "ReportTree", "read_by_search", "read_chosen"]
-
 _LAYER = "communities"
 _SEARCHED = 10  # segments to read if there are no reports
 

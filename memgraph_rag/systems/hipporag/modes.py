@@ -15,8 +15,6 @@ from memgraph_rag.systems.hipporag.relation_index import RelationIndex
 from memgraph_rag.systems.hipporag.search import HippoSearch
 from memgraph_rag.types import Evidence, Relation
 
-__all__ = ["ChooseFacts", "FactWalk", "NameWalk"]
-
 ChooseFacts = Callable[[Sequence[Relation]], Sequence[str] | None]
 """Takes the nearest facts and returns the ids of the facts that are relevant to the question; None means all facts.
 

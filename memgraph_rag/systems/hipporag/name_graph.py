@@ -30,8 +30,6 @@ from memgraph_rag.systems.hipporag.phrases import Phrase
 from memgraph_rag.systems.hipporag.relation_index import RelationIndex, Relations
 from memgraph_rag.types import Matrix
 
-__all__ = ["Edges", "NameGraph", "check_edges", "name_graph"]
-
 Places = NDArray[np.int64]
 
 Edges = Literal["released", "once"]

@@ -17,8 +17,6 @@ import numpy as np
 
 from memgraph_rag.types import Annotation, Matrix, Relation, Vector, entity_id
 
-__all__ = ["Fact", "Phrase", "find_synonyms", "phrase_form", "phrase_id", "read_facts"]
-
 _OTHER = re.compile(r"[^\w ]|_")
 _SURE_COSINE = 0.8
 _MOST_SYNONYMS = 101  # of one phrase

@@ -19,8 +19,6 @@ from memgraph_rag.systems.hipporag.phrases import Fact, Phrase, find_synonyms, r
 from memgraph_rag.systems.hipporag.triples import TRIPLES
 from memgraph_rag.types import Matrix, Relation
 
-__all__ = ["RelationIndex", "Relations"]
-
 _BYTES_BESIDE = 1_150  # of a triple without its vectors: six strings, and its share of the phrases
 _VECTORS_OF_TRIPLE = 3  # of the triple, and of two phrases that may be new
 

@@ -28,8 +28,6 @@ from memgraph_rag.systems.hipporag.phrases import phrase_form, phrase_id
 from memgraph_rag.systems.hipporag.relation_index import RelationIndex
 from memgraph_rag.types import Carrier, Relation, Vector, entity_id
 
-__all__ = ["CANDIDATE_FACTS", "HippoSearch"]
-
 DAMPING = 0.5  # of both papers' scripts
 CANDIDATE_FACTS = 5
 """Facts nearest to the question that a model may choose from."""

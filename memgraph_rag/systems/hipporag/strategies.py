@@ -30,8 +30,6 @@ from memgraph_rag.systems.hipporag.modes import FactWalk, NameWalk
 from memgraph_rag.systems.hipporag.name_graph import Edges, check_edges
 from memgraph_rag.types import Relation, Step, as_line
 
-__all__ = ["HippoRag", "HippoRag2"]
-
 _K = 5  # passages that both papers read
 _REPLY_TOKENS = 64
 _LONGEST_NAME = 8  # words

@@ -25,8 +25,6 @@ from memgraph_rag.layers.surfaces import words
 from memgraph_rag.lexical.names import LONGEST_NAME
 from memgraph_rag.types import Annotation, LayerRows, Segment, Usage
 
-__all__ = ["TRIPLES", "TriplesLayer"]
-
 TRIPLES = "triples"
 """The layer's name."""
 

@@ -22,8 +22,6 @@ from memgraph_rag.layers.optional_model import find_language
 from memgraph_rag.systems.longrefiner import outline_reply
 from memgraph_rag.types import Heading, LayerRows, Segment, Usage, make_sections
 
-__all__ = ["OUTLINE", "OutlineLayer", "find_written_headings"]
-
 OUTLINE = "outline"
 """The layer's name."""
 

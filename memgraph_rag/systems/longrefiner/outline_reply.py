@@ -19,8 +19,6 @@ from typing import Any
 from memgraph_rag.layers.extraction import as_list, clean, read_reply
 from memgraph_rag.types import Heading, Prompt
 
-__all__ = ["SCHEMA", "Part", "find_headings", "is_useless_from_here", "parts", "request"]
-
 ABSTRACT, SECTION, SUB_SECTION = "abstract", "section", "sub-section"
 
 _MOST_PARTS = 24  # of one window

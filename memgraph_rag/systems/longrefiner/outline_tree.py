@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from memgraph_rag.strategies.token_budget import cost
 from memgraph_rag.types import Section, Segment, list_leaves
 
-__all__ = ["OutlineTree", "Passage", "Scores"]
-
 Scores = NDArray[np.float64]
 """(n,) one score for each node of the tree."""
 

@@ -35,8 +35,6 @@ from memgraph_rag.strategies.token_budget import count_room, may_ask
 from memgraph_rag.systems.longrefiner.outline_tree import OutlineTree, Passage, Scores
 from memgraph_rag.types import Section, Step, StopReason, as_line
 
-__all__ = ["LongRefiner"]
-
 _SOURCES = {"bm25": "keywords", "embedder": "similarity", "reranker": "reranker"}
 """The name of each scorer's scores in a trace."""
 

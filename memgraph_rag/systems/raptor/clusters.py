@@ -29,8 +29,6 @@ from memgraph_rag.types import (
     as_line,
 )
 
-__all__ = ["ClustersLayer"]
-
 INSTRUCTION = (
     "Below are pieces of a text, one on each line. Write one paragraph that sums them up and keeps as many key details "
     "as possible: names, numbers, places, what happened and why. Use full names instead of pronouns. Use at most 70 "

@@ -26,8 +26,6 @@ import numpy as np
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.types import Matrix
 
-__all__ = ["Clustering", "require_clustering", "soft_clusters"]
-
 Cluster = tuple[int, ...]
 """Row numbers of vectors, ascending."""
 

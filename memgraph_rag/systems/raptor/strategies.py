@@ -15,8 +15,6 @@ from memgraph_rag.strategies.flat import read_in_order
 from memgraph_rag.strategies.scope import documents_to_walk
 from memgraph_rag.types import Hit, Node, Step, StopReason
 
-__all__ = ["Raptor", "RaptorTraversal"]
-
 _AT_ONCE = 64  # nodes that one query fetches
 
 

@@ -33,8 +33,6 @@ from memgraph_rag.types import (
     own_ranges,
 )
 
-__all__ = ["ContextLayer", "Part", "list_parts"]
-
 _READ_TOKENS = 8_000  # of the document, and of each section, as released
 _WRITTEN_TOKENS = 80
 _MOST_CHARACTERS = 300  # of a title, and of a sentence

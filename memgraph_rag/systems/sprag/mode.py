@@ -17,8 +17,6 @@ from memgraph_rag.systems.sprag.ranking import Candidates, Ranker
 from memgraph_rag.systems.sprag.run_search import build_meta_document, join_runs
 from memgraph_rag.types import Evidence
 
-__all__ = ["Runs"]
-
 
 class Runs:
     """The search for the most valuable runs of neighbouring segments: relevant segment extraction of dsRAG.

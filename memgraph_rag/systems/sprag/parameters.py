@@ -11,8 +11,6 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 
-__all__ = ["RUN_PRESETS", "RunParameters", "RunPreset", "check_parameters"]
-
 Count = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
 Positive = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
 

@@ -18,8 +18,6 @@ from memgraph_rag.contracts import SearchContext
 from memgraph_rag.models.reranker import Reranker
 from memgraph_rag.types import Evidence
 
-__all__ = ["Candidates", "Ranked", "Ranker"]
-
 Candidates = Literal["graph", "dense"]
 """What is ranked: the results of the graph search, or, as in the released code, the segments of the largest cosines."""
 

@@ -20,8 +20,6 @@ from memgraph_rag.systems.sprag.ranking import Ranked
 from memgraph_rag.systems.sprag.runs import Run, choose_best_runs, segment_values
 from memgraph_rag.types import Evidence, Segment
 
-__all__ = ["MetaDocument", "build_meta_document", "join_runs"]
-
 
 @dataclass(frozen=True, slots=True)
 class MetaDocument:

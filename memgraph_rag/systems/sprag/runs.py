@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from memgraph_rag.systems.sprag.parameters import RunParameters
 
-__all__ = ["Run", "choose_best_runs", "segment_values"]
-
 _DIGITS = 9  # of sums that are compared: prefix sums differ from plain ones in the last digits
 
 

@@ -25,8 +25,6 @@ from memgraph_rag.systems.sprag.parameters import RunParameters
 from memgraph_rag.systems.sprag.ranking import Candidates
 from memgraph_rag.types import Step
 
-__all__ = ["Sprag"]
-
 _MOST_RUNS = 1_000  # in effect all runs: their total length is limited
 _TOKENS_OF_QUERY = 32
 _LONGEST_QUERY = 200  # characters

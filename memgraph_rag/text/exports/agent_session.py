@@ -14,8 +14,6 @@ from typing import Any
 
 import platformdirs
 
-__all__ = ["AgentSession", "AgentTurn", "as_mapping", "as_text", "program_folder", "read_lines"]
-
 
 @dataclass(frozen=True, slots=True)
 class AgentTurn:

@@ -15,8 +15,6 @@ from memgraph_rag.text.exports.conversations import append_attachments, chat_doc
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.types import Document, Failure, Message
 
-__all__ = ["matches", "read"]
-
 _FILE = re.compile(r"conversations(?:-\d+)?\.json")  # large exports are cut into numbered files
 _SPEAKERS = {"user", "assistant"}
 

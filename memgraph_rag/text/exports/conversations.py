@@ -16,8 +16,6 @@ from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.text.chat import MAX_SPEAKER, render
 from memgraph_rag.types import Document, Failure, Message, as_line
 
-__all__ = ["append_attachments", "chat_document", "each", "make_message", "split_by_month", "utc_time"]
-
 _MOST_TITLE, _MOST_KEY = 300, 480
 
 

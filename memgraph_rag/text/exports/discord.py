@@ -12,8 +12,6 @@ from memgraph_rag.text.exports.conversations import append_attachments, each, ma
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.types import Document, Failure, Message
 
-__all__ = ["matches", "read"]
-
 _SAID = {"Default", "Reply", "0", "19"}  # other types are notices, such as a pinned message
 
 

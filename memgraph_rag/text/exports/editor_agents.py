@@ -25,8 +25,6 @@ from memgraph_rag.text.exports.agent_session import (
 from memgraph_rag.text.exports.conversations import utc_time
 from memgraph_rag.text.exports.export_files import read_rows
 
-__all__ = ["find_cursor", "find_vscode", "read_cursor", "read_vscode"]
-
 
 def _find_folder(workspace: Path) -> str:
     """Return the project's folder of a workspace; empty for a workspace of several folders or of another machine."""

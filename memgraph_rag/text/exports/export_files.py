@@ -24,8 +24,6 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.text.paths import expand_home
 
-__all__ = ["ExportFiles", "read_rows"]
-
 _MOST_BYTES = 2 * 1024**3  # that are read of one export, unpacked
 _MOST_FILES = 500_000
 _MOST_ATTACHMENT = 1024**2  # bytes of a text that a message carries

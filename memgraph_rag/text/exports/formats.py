@@ -30,8 +30,6 @@ from memgraph_rag.text.exports.agent_session import AgentSession
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.types import Document, Failure
 
-__all__ = ["FORMATS", "SESSION_LOGS", "Format", "SessionLogs", "read_export"]
-
 
 class Format(NamedTuple):
     """A format: whether some files have it, and the documents in them."""

@@ -17,8 +17,6 @@ from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.text.markup import read_html
 from memgraph_rag.types import Document, Failure, Message
 
-__all__ = ["matches", "read"]
-
 _PRODUCTS = ("Gemini", "Bard")
 _PROMPTED = "Prompted "  # in English; in other languages the title is kept whole
 

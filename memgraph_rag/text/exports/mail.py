@@ -21,8 +21,6 @@ from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.text.markup import read_html
 from memgraph_rag.types import Document, Failure, Message
 
-__all__ = ["matches", "read"]
-
 _BEGIN = re.compile(rb"^From .*\r?\n", re.MULTILINE)  # of a mail in an mbox
 _ID = re.compile(r"<([^<>\s]+)>")
 _QUOTED = re.compile(r"^>.*\n?", re.MULTILINE)

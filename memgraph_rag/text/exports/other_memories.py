@@ -18,21 +18,6 @@ from memgraph_rag.text.exports.conversations import chat_document, each, make_me
 from memgraph_rag.text.exports.export_files import ExportFiles, read_rows
 from memgraph_rag.types import SESSION, USER, Document, Failure, MetadataValue
 
-__all__ = [
-    "is_agent_memory",
-    "is_graphiti",
-    "is_langgraph",
-    "is_letta",
-    "is_lightrag",
-    "is_mem0",
-    "read_agent_memory",
-    "read_graphiti",
-    "read_langgraph",
-    "read_letta",
-    "read_lightrag",
-    "read_mem0",
-]
-
 _LONGEST_KEY = 480
 _SQLITE = b"SQLite format 3\x00"
 _OWN_NAMES = (USER, SESSION, "format", "time", "date", "echo")  # of metadata, which a foreign record may not set

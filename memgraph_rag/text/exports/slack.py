@@ -16,8 +16,6 @@ from memgraph_rag.text.exports.conversations import each, make_message, split_by
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.types import Document, Failure, Message
 
-__all__ = ["matches", "read"]
-
 _LISTS = ("channels.json", "groups.json", "dms.json", "mpims.json")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
 _SAID = {None, "bot_message", "thread_broadcast", "file_share", "me_message", "file_comment"}  # subtypes with words

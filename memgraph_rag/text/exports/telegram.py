@@ -12,8 +12,6 @@ from memgraph_rag.text.exports.conversations import append_attachments, each, ma
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.types import Document, Failure, Message
 
-__all__ = ["matches", "read"]
-
 
 def _content(files: ExportFiles) -> Mapping[str, Any]:
     names = files.find_files("result.json") or [name for name in files.names[:1] if name.endswith(".json")]

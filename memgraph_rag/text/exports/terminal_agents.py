@@ -24,15 +24,6 @@ from memgraph_rag.text.exports.agent_session import (
 from memgraph_rag.text.exports.conversations import utc_time
 from memgraph_rag.text.exports.export_files import read_rows
 
-__all__ = [
-    "find_claude_code",
-    "find_codex",
-    "find_opencode",
-    "read_claude_code",
-    "read_codex",
-    "read_opencode",
-]
-
 _OF_PROGRAM = re.compile(
     r"<(system-reminder|command-(?:name|message|args|contents)|local-command-\w+|bash-(?:input|stdout|stderr)|"
     r"ide_\w+|user-prompt-submit-hook|session-start-hook)>.*?</\1>",

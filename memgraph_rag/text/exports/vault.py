@@ -15,8 +15,6 @@ from memgraph_rag.text.folders import Folder
 from memgraph_rag.text.loading import load
 from memgraph_rag.types import Document, Failure
 
-__all__ = ["matches", "read"]
-
 _MARKS = (".obsidian", "logseq")  # folders of settings; the second one also holds copies of notes
 _NOTES = {".md", ".markdown"}
 _SLASH = "___"  # of a name, in a file name of Logseq

@@ -17,8 +17,6 @@ from memgraph_rag.text.exports.conversations import append_attachments, each, ma
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.types import Document, Failure, Message
 
-__all__ = ["matches", "read"]
-
 _LINE = re.compile(
     r"\[?(?P<date>(?P<a>\d{1,4})[./-] ?(?P<b>\d{1,2})[./-] ?(?P<c>\d{1,4}))\.?,? "
     r"(?:(?P<word>[^\W\d]+)\.? )?(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.](?P<second>\d\d))?"

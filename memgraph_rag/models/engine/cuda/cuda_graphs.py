@@ -19,8 +19,6 @@ from transformers import PreTrainedModel
 from memgraph_rag.models.engine.attention import AttentionMeter, Look, Spans, StaticVisibility
 from memgraph_rag.models.engine.kv_cache import RowCache, cache_argument
 
-__all__ = ["Graphed", "GraphedDecoding", "capture_on_gpu", "power_of_two"]
-
 logger = logging.getLogger(__name__)
 _WARM_UPS = 2  # runs before the capture, in which libraries initialise and kernels are compiled
 _ROUNDED = 8  # numbers of rows and of spans are rounded up to a multiple of this

@@ -22,8 +22,6 @@ from memgraph_rag.models.engine.cuda.cuda_graphs import Capture, Graphed, Run, p
 from memgraph_rag.models.engine.kv_cache import RowCache, cache_argument
 from memgraph_rag.models.engine.shared_batches import Pass
 
-__all__ = ["GraphedReading"]
-
 _LONGEST = 256  # tokens: the GPU needs longer for a longer pass than Python needs to launch it
 _SHORTEST = 32  # tokens; except a single token of an answer
 _FEWEST_SLOTS = 1024

@@ -17,8 +17,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["Kernel", "attend_packed", "varlen_kernel"]
-
 _WIDEST = 256  # head dimension
 
 Kernel = Callable[..., tuple[Tensor, Tensor]]
