@@ -305,7 +305,7 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
         memgraph_rag.Memry  # noqa: B018
 
 
-@table("module", ["types", "contracts", "errors", "settings", "memory", "testing"])
+@table("module", ["types", "contracts", "errors", "settings", "testing"])
 def test_each_public_module_lists_what_it_offers(module: str) -> None:
     offered = importlib.import_module(f"memgraph_rag.{module}")
     assert len(offered.__all__) == len(set(offered.__all__))  # ruff keeps the order
