@@ -42,6 +42,13 @@ class KeptIndexes:
         path = Path(f"{self._place}{_KEPT}{digest}")
         return path if path.is_file() else None
 
+    def may_be_there(self) -> bool:
+        """Return whether an index file is next to the database file. The folder is searched until none is found."""
+        if self._may_be_there:
+            file = Path(self._place)
+            self._may_be_there = any(path.name.startswith(file.name + _KEPT) for path in file.parent.iterdir())
+        return self._may_be_there
+
     def keep(self, write: Callable[[Path], None], *, nbytes: int, digest: Callable[[], str | None]) -> None:
         """Keep the file that ``write`` fills; keep nothing if the disk is too full, or on Windows.
 

@@ -349,7 +349,7 @@ class LadybugStore(graph_writes.WrittenGraph):
         self._require_writable()
         with self._file.lock:  # while this thread waited, another may have closed the file or embedded it anew
             self._require_open()
-            kept = self.find_kept_index()
+            kept = self.find_kept_index() if self._file.kept.may_be_there() else None
 
             def begin_and_work(execute: Execute) -> T:
                 def execute_watched(text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
