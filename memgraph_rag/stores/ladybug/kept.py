@@ -36,6 +36,7 @@ class KeptIndexes:
     def __init__(self, place: str, lock: AbstractContextManager[object]) -> None:
         self._place = place
         self._lock = lock
+        self._may_be_there = True  # False after the folder was searched and holds no index
 
     def find(self, digest: str) -> Path | None:
         """Return the path of the index with this digest (32 hexadecimal digits); None if there is none."""
@@ -46,7 +47,8 @@ class KeptIndexes:
         """Return whether an index file is next to the database file. The folder is searched until none is found."""
         if self._may_be_there:
             file = Path(self._place)
-            self._may_be_there = any(path.name.startswith(file.name + _KEPT) for path in file.parent.iterdir())
+            with suppress(OSError):  # a folder that may not be listed may hold one
+                self._may_be_there = any(path.name.startswith(file.name + _KEPT) for path in file.parent.iterdir())
         return self._may_be_there
 
     def keep(self, write: Callable[[Path], None], *, nbytes: int, digest: Callable[[], str | None]) -> None:
@@ -67,6 +69,7 @@ class KeptIndexes:
             with self._lock:
                 if (now := digest()) is None:
                     return
+                self._may_be_there = True
                 scratch = Path(f"{self._place}{_KEPT}{now}{_WRITING}")
                 scratch.touch(0o600)
             write(scratch)
