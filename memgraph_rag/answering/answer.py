@@ -182,7 +182,8 @@ class Reading:
             read = yield from self._run_strategy(asked, context, rules, parts)
             trace, evidence, refusal = read.trace, read.evidence, read.refusal
             if asked.plans and refusal is None:
-                written, refusal = yield from self._answer_by_hops(asked, session, evidence, parts, rules)
+                titles = [*evidence.titles.values(), *_find_titles(asked.question, search, graph)]
+                written, refusal = yield from self._answer_by_hops(asked, session, evidence, titles, parts, rules)
             if written.text:
                 evidence, plan = self._evidence(parts.trace, graph), "hop"
             elif refusal is None:
@@ -276,7 +277,13 @@ class Reading:
         return solved if refusal is None else None
 
     def _answer_by_hops(
-        self, asked: Asked, session: ReadingSession, evidence: ReadEvidence, parts: PartReading, rules: RefusalRules
+        self,
+        asked: Asked,
+        session: ReadingSession,
+        evidence: ReadEvidence,
+        titles: Sequence[str],
+        parts: PartReading,
+        rules: RefusalRules,
     ) -> Generator[Step | Part | str, None, tuple[WrittenAnswer, Refusal | None]]:
         """Yield the new steps, the parts and the text of an answer for which phrases of the question were asked first.
 
@@ -285,7 +292,6 @@ class Reading:
         or if what was read was forgotten meanwhile.
         """
         assert asked.plans is not None
-        titles = [*evidence.titles.values()]
         rewritten, nothing = None, (WrittenAnswer(), None)
         with suppress(WindowExceeded):
             rewritten = yield from follow_hops(
@@ -293,7 +299,7 @@ class Reading:
                 titles,
                 asked.plans,
                 lambda hop: ask_session(session, hop, evidence.quotes),
-                "\n".join([*titles, *(segment.text for segment in evidence.segments)]),
+                "\n".join([*evidence.titles.values(), *(segment.text for segment in evidence.segments)]),
                 parts,
                 lambda value: bool(
                     asked.snapshot.graph.entities([entity_id(self._store.namespace, name) for name in ngrams(value)])

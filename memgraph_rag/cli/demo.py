@@ -30,7 +30,7 @@ QUESTIONS = (
     "Why did Peter's mother tell him not to go into Mr. McGregor's garden?",
     "What did Peter lose while he was running away?",
     "What did Mrs. Rabbit give Peter at the end of the day?",
-    "What did the mother of Flopsy buy at the baker's?",  # taken apart: the tale calls her Mrs. Rabbit
+    "What did the mother of the hero of The Tale of Peter Rabbit buy at the baker's?",  # taken apart
 )
 
 _STORY = "peter_rabbit.txt"

@@ -1,7 +1,7 @@
 """Hops: the innermost phrase of a question that describes a thing whose name must be found first.
 
 It knows the words of a question, and its noun phrases by a contract. Invariant: the question contains each phrase
-word for word, and the phrase holds a name.
+word for word, and the phrase holds the title of a document, or a name that was found before.
 
 In "Who is the wife of the director of Solaris?" the phrase is "the director of Solaris". When its name is known, the
 name takes the place of the phrase, and the next phrase is looked for.
@@ -86,7 +86,10 @@ def find_hop(
     values: Collection[str] = (),
     without: Collection[str] = (),
 ) -> Hop | None:
-    """Return the shortest phrase around a name; None if the question has none, or is nothing but the phrase.
+    """Return the shortest phrase around a title; None if the question has none, or is nothing but the phrase.
+
+    A memory whose documents are not called by the question's names, such as a book, has no passage about the name for
+    the next step to find.
 
     Args:
         titles: titles of the documents that a search for the question found: names that the question may write.
@@ -95,13 +98,13 @@ def find_hop(
         without: phrases that were tried in vain.
     """
     text = _StandIn(question, [*titles, *values])
-    if not text.has_name(text.replaced):
+    if not text.has_known(text.replaced):
         return None
     whole = normalise_words(_BEGINNING.sub("", text.replaced))
     for phrase in _drop_verb_phrases(text.replaced, find_phrases(text.replaced)):
         words = _OWNER.sub("", text.replaced[phrase.start : phrase.end])
         if (
-            text.has_name(words)
+            text.has_known(words)
             and _may_be_asked(phrase, words)
             and _ASKS.search(text.replaced[: phrase.start] + text.replaced[phrase.end :])
             and normalise_words(words) != whole
@@ -146,24 +149,32 @@ class _StandIn:
 
     def __init__(self, question: str, known: Sequence[str]) -> None:
         self._names: dict[str, str] = {}
+        forms = _list_forms(known)
         self.replaced, last = "", 0
-        for (start, end), standin in zip(_name_places(question, known), _STANDINS, strict=False):
+        for (start, end), standin in zip(_name_places(question, forms), _STANDINS, strict=False):
             self._names[standin] = question[start:end]
             self.replaced += question[last:start] + standin
             last = end
         self.replaced += question[last:]
         self._pattern = re.compile("|".join(self._names) or "$^")
+        names = ((standin, normalise_words(name)) for standin, name in self._names.items())
+        known_words = [f" {normalise_words(form)} " for form in forms]
+        self._known = {standin for standin, name in names if any(form in f" {name} " for form in known_words)}
 
-    def has_name(self, words: str) -> bool:
-        return bool(self._pattern.search(words))
+    def has_known(self, words: str) -> bool:
+        """Return whether the words hold a stand-in for a known name."""
+        return any(match[0] in self._known for match in self._pattern.finditer(words))
 
     def restore(self, words: str) -> str:
         return self._pattern.sub(lambda match: self._names[match[0]], words)
 
 
-def _name_places(question: str, known: Sequence[str]) -> list[tuple[int, int]]:
+def _list_forms(known: Sequence[str]) -> set[str]:
+    return {form for name in known for form in (name, _BRACKETS.sub("", name)) if len(form) > 2}
+
+
+def _name_places(question: str, forms: Collection[str]) -> list[tuple[int, int]]:
     """Return the places of names in a question, in order: known names, quoted words and capitalised words."""
-    forms = {form for name in known for form in (name, _BRACKETS.sub("", name)) if len(form) > 2}
     found = [
         match.span()
         for form in forms
