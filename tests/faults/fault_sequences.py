@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import combinations, count
 from typing import Any
 
@@ -21,6 +22,7 @@ from store_snapshot import whole_graph
 from memgraph_rag import Action, Document, Memory
 from memgraph_rag.errors import DocumentNotFound, StoreError
 from memgraph_rag.stores import open_store
+from memgraph_rag.stores.layer_rows import DocumentWrite
 
 LAYERS = tuple(chosen for number in range(4) for chosen in combinations(("entities", "points", "relations"), number))
 
@@ -257,9 +259,13 @@ class _failing_at:  # noqa: N801 - reads as a word
 
             return checked
 
-        self._store._transaction = lambda operation, work, **given: transaction(
-            operation, lambda run, create: work(check(run), check(create)), **given
-        )
+        def fail(operation: str, work: Callable[..., Any], *given: Any, **options: Any) -> Any:
+            def checked_work(write: DocumentWrite) -> Any:
+                return work(replace(write, run=check(write.run), create=check(write.create)))
+
+            return transaction(operation, checked_work, *given, **options)
+
+        self._store._transaction = fail
         return self
 
     def __exit__(self, *_: object) -> None:
