@@ -22,6 +22,7 @@ from memgraph_rag.answering.days_meant import asks_when, tell_days
 from memgraph_rag.answering.evidence import ReadEvidence, find_warnings, gather_evidence
 from memgraph_rag.answering.layer_warnings import find_lacking_layers
 from memgraph_rag.answering.question_plans.elapsed import find_elapsed
+from memgraph_rag.answering.question_plans.hops import has_name
 from memgraph_rag.answering.question_plans.part_reading import PartReading, ask_session, cite_value, finish
 from memgraph_rag.answering.question_plans.plan_makers import MakePlans, ModelPlans, RulePlans
 from memgraph_rag.answering.question_plans.solving import Solved, follow_hops, solve
@@ -182,7 +183,8 @@ class Reading:
             read = yield from self._run_strategy(asked, context, rules, parts)
             trace, evidence, refusal = read.trace, read.evidence, read.refusal
             if asked.plans and refusal is None:
-                titles = [*evidence.titles.values(), *_find_titles(asked.question, search, graph)]
+                found = _find_titles(asked.question, search, graph) if has_name(asked.question) else []
+                titles = [*evidence.titles.values(), *found]
                 written, refusal = yield from self._answer_by_hops(asked, session, evidence, titles, parts, rules)
             if written.text:
                 evidence, plan = self._evidence(parts.trace, graph), "hop"

@@ -78,6 +78,11 @@ def spell_out_kinship(question: str) -> str:
     return _KIN_WORDS.sub(spell, question)
 
 
+def has_name(question: str) -> bool:
+    """Return whether a question holds quoted or capitalised words, which may be a title."""
+    return bool(_name_places(question, ()))
+
+
 def find_hop(
     question: str,
     titles: Sequence[str],
