@@ -72,10 +72,11 @@ def _parts(system: System, part: Part) -> Mapping[str, Callable[..., Any]]:
 def _load_system(point: EntryPoint) -> System | None:
     """Return the system of an entry point; None, with a warning, if its code fails or returns something else."""
     try:
-        with convert_errors(lambda error: SettingsError(f"{type(error).__name__}: {show(error)}")):
+        with convert_errors(lambda error: SettingsError(f"Expected a system that can be loaded, got {show(error)}.")):
             system: object = point.load()
     except MemgraphRagError as error:
-        _warn(point, str(error))
+        cause = error.__cause__ or error
+        _warn(point, f"{type(cause).__name__}: {show(cause)}")
         return None
     if not isinstance(system, System):
         _warn(point, f"a {type(system).__name__}")

@@ -26,6 +26,7 @@ from memgraph_rag.cli import json_output, render
 from memgraph_rag.cli.options import Json, Place, find_file
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import Progress
+from memgraph_rag.display import show
 from memgraph_rag.errors import (
     MemgraphRagError,
     MemgraphRagWarning,
@@ -131,17 +132,12 @@ def examine(place: Place, progress: Progress | None = None, *, repair: bool = Fa
     }
     for part, check in checks.items():
         try:
-            with convert_errors(_name_error):
+            with convert_errors(lambda error: MemgraphRagError(f"Expected a check that ends, got {show(error)}.")):
                 finding = check()
         except (MemgraphRagError, MemgraphRagWarning, MemoryError) as error:  # the next check still runs
-            text = str(error) if type(error) is MemgraphRagError else str(_name_error(error))
-            finding = Finding(part, "fail", text)
+            cause = error.__cause__ if type(error) is MemgraphRagError and error.__cause__ else error
+            finding = Finding(part, "fail", f"{type(cause).__name__}: {' '.join(str(cause).split())}")
         yield finding
-
-
-def _name_error(error: BaseException) -> MemgraphRagError:
-    """Return an error whose message begins with the type of this error."""
-    return MemgraphRagError(f"{type(error).__name__}: {' '.join(str(error).split())}")
 
 
 def _packages() -> Finding:
