@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import memgraph_rag
-from memgraph_rag.cli import json_output, render
+from memgraph_rag.cli import json_output, render, sanitize
 from memgraph_rag.cli.options import Json, Place, find_file, parse_layers, parse_metadata
 from memgraph_rag.cli.progress import Bars, cost_lines
 from memgraph_rag.errors import DocumentError, MemgraphRagError
@@ -234,7 +234,7 @@ def _show_left_out(folders: Iterable[Folder]) -> None:
     """
     for folder in folders:
         for path, reason in folder.left_out.items():
-            logger.debug("left out: %s (%s)", render.plain(str(path)), reason)
+            logger.debug("left out: %s (%s)", sanitize.plain(str(path)), reason)
         for line in render.format_left_out(folder.path, folder.left_out, of_kind=folder.OF_KIND):
             render.to_stderr().print(line, soft_wrap=True)
 
@@ -286,7 +286,7 @@ def forget(
     if as_json:
         json_output.write_json(form)
     elif question:
-        render.to_stdout().print(render.label(f"forgotten  {document}"), markup=False, soft_wrap=True)
+        render.to_stdout().print(sanitize.label(f"forgotten  {document}"), markup=False, soft_wrap=True)
     else:
         render.to_stdout().print(render.receipt_line(form), soft_wrap=True)
 
@@ -301,4 +301,4 @@ def _forget_user(place: Place, user: str, session: str | None, *, as_json: bool)
         render.to_stdout().print(render.receipt_line(form), soft_wrap=True)
     if not forms:
         whose = user if session is None else f"{user}, session {session}"
-        render.to_stdout().print(render.label(f"nothing is stored of {whose}"), markup=False, soft_wrap=True)
+        render.to_stdout().print(sanitize.label(f"nothing is stored of {whose}"), markup=False, soft_wrap=True)

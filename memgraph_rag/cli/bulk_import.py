@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from memgraph_rag.cli import json_output, render
+from memgraph_rag.cli import json_output, render, sanitize
 from memgraph_rag.cli.options import Place
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
@@ -86,11 +86,11 @@ def _show(files: BulkFiles, *, as_json: bool, command: str = "") -> None:
         return
     what, where = ("written", f"{files.folder}  ") if command else ("imported", "")
     numbers = "  ".join(f"{name}: {number}" for name, number in counts.items())
-    render.to_stdout().print(render.label(f"{what:<10} {where}{numbers}"), markup=False, soft_wrap=True)
+    render.to_stdout().print(sanitize.label(f"{what:<10} {where}{numbers}"), markup=False, soft_wrap=True)
     if command:
         shown = (
             f"\nStop the database {show(files.database)}, whose content is replaced, and "
-            f"run:\n{render.plain(command)}\nThen start it, and open it once: memgraph-rag status. That builds the "
+            f"run:\n{sanitize.plain(command)}\nThen start it, and open it once: memgraph-rag status. That builds the "
             "indexes."
         )
         render.to_stdout().print(shown, markup=False, soft_wrap=True, highlight=False)

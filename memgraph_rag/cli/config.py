@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from memgraph_rag.cli import json_output, render
+from memgraph_rag.cli import json_output, render, sanitize
 from memgraph_rag.cli.options import Json, Place
 from memgraph_rag.settings import NAMES, SECRETS, Origin, Settings, project_file, user_file
 
@@ -32,8 +32,8 @@ def config(place: Place, as_json: Json = False) -> None:
     ]
     out.print(render.table(("setting", "value", "from"), rows))
     project = project_file()
-    out.print(f"\nProject's file: {render.label(str(project or 'none'))}")
-    out.print(f"Your file: {render.label(str(user_file()))}{'' if user_file().exists() else ' (not there)'}")
+    out.print(f"\nProject's file: {sanitize.label(str(project or 'none'))}")
+    out.print(f"Your file: {sanitize.label(str(user_file()))}{'' if user_file().exists() else ' (not there)'}")
 
 
 def _show_value(settings: Settings, name: str) -> Any:

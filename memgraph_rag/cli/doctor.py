@@ -22,7 +22,7 @@ from typing import Annotated, Literal
 import typer
 from packaging.requirements import Requirement
 
-from memgraph_rag.cli import json_output, render
+from memgraph_rag.cli import json_output, render, sanitize
 from memgraph_rag.cli.options import Json, Place, find_file
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import Progress
@@ -98,7 +98,7 @@ def doctor(
                 state = f"[{_STYLES[finding.state]}]{finding.state:<5}[/]"
                 advice = f"\n{'':<22}→ {finding.advice}" if finding.advice else ""
                 out.print(f"{state} {finding.part:<16}", end="")
-                out.print(render.plain(finding.found + advice), markup=False, soft_wrap=True)
+                out.print(sanitize.plain(finding.found + advice), markup=False, soft_wrap=True)
     if as_json:
         json_output.write_json([asdict(finding) for finding in findings])
     if any(finding.state == "fail" for finding in findings):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memgraph_rag.cli import json_output, render
+from memgraph_rag.cli import json_output, render, sanitize
 from memgraph_rag.cli.options import Json, Place
 from memgraph_rag.cli.progress import Bars, cost_lines
 from memgraph_rag.display import show
@@ -159,4 +159,4 @@ def _show_summary(name: str, path: Path, outcomes: Sequence[Receipt | Failure]) 
             notes.update(outcome.notes)
     counts: dict[str, Any] = {"conversations": len(outcomes), **actions, **notes}
     numbers = "  ".join(f"{what}: {count:,}" for what, count in counts.items())
-    out.print(render.label(f"imported   {name}  {show(path)}  {numbers}"), markup=False, soft_wrap=True)
+    out.print(sanitize.label(f"imported   {name}  {show(path)}  {numbers}"), markup=False, soft_wrap=True)

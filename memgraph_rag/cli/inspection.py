@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import memgraph_rag
-from memgraph_rag.cli import json_output, render
+from memgraph_rag.cli import json_output, render, sanitize
 from memgraph_rag.cli.ask import replay
 from memgraph_rag.cli.options import Json, Place, SessionOf, UserOf, parse_metadata
 from memgraph_rag.errors import DocumentNotFound, SettingsError
@@ -104,7 +104,7 @@ def brief(
     if as_json:
         json_output.write_json(written.as_dict())
     elif written.lines:
-        render.to_stdout().print(render.plain(written.text), markup=False, soft_wrap=True)
+        render.to_stdout().print(sanitize.plain(written.text), markup=False, soft_wrap=True)
     else:
         render.to_stderr().print("Nothing is known.")
 
@@ -142,7 +142,7 @@ def show(
     if as_json:
         json_output.write_json(neighbourhood.as_dict())
     elif html is not None:
-        render.to_stdout().print(render.label(f"written    {html}"), markup=False, soft_wrap=True)
+        render.to_stdout().print(sanitize.label(f"written    {html}"), markup=False, soft_wrap=True)
     else:
         from memgraph_rag.cli.listing import listing
 
@@ -169,7 +169,7 @@ def _show_node(form: dict[str, Any], *, as_json: bool) -> None:
     out, text = render.to_stdout(), form.pop("text")
     out.print(render.facts(form))
     out.print()
-    out.print(render.plain(text), markup=False, soft_wrap=True)
+    out.print(sanitize.plain(text), markup=False, soft_wrap=True)
 
 
 def _write_page(path: Path, memory: Memory, neighbourhood: Neighbourhood) -> None:

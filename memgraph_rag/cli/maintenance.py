@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from memgraph_rag.cli import json_output, render
+from memgraph_rag.cli import json_output, render, sanitize
 from memgraph_rag.cli.options import Json, Place, SessionOf, UserOf
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.display import show
@@ -59,7 +59,8 @@ def export_file(
     if as_json:
         json_output.write_json({"file": str(file), "documents": number})
     else:
-        render.to_stdout().print(render.label(f"exported   {file}  documents: {number}"), markup=False, soft_wrap=True)
+        text = sanitize.label(f"exported   {file}  documents: {number}")
+        render.to_stdout().print(text, markup=False, soft_wrap=True)
 
 
 def _to_stdout(write: Callable[[Path], int]) -> int:
@@ -86,7 +87,7 @@ def purge(place: Place, as_json: Json = False) -> None:
     if as_json:
         json_output.write_json({"store": store, "purged": True})
     else:
-        render.to_stdout().print(render.label(f"purged     {store}"), markup=False, soft_wrap=True)
+        render.to_stdout().print(sanitize.label(f"purged     {store}"), markup=False, soft_wrap=True)
 
 
 def reembed(place: Place, as_json: Json = False) -> None:
@@ -106,7 +107,7 @@ def reembed(place: Place, as_json: Json = False) -> None:
         json_output.write_json(result)
     else:
         line = f"embedded   by {result['embedder']} ({result['dimension']} dimensions)  documents: {number}"
-        render.to_stdout().print(render.plain(line), markup=False, soft_wrap=True)
+        render.to_stdout().print(sanitize.plain(line), markup=False, soft_wrap=True)
 
 
 class _StoredEmbedder:

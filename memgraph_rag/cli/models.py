@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from memgraph_rag.cli import json_output, render
+from memgraph_rag.cli import json_output, render, sanitize
 from memgraph_rag.cli.options import Json
 from memgraph_rag.cli.sanitize import line
 from memgraph_rag.display import show
@@ -68,4 +68,4 @@ def _fetch(wanted: str, *, as_json: bool) -> None:
     if as_json:
         json_output.write_json({"recognizer": name, "folder": str(download.folder), "bytes": download.size})
         return
-    render.to_stdout().print(render.label(f"ready      {name}"), markup=False, soft_wrap=True)
+    render.to_stdout().print(sanitize.label(f"ready      {name}"), markup=False, soft_wrap=True)

@@ -15,9 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from memgraph_rag.cli.sanitize import label as label
+from memgraph_rag.cli.sanitize import label, plain
 from memgraph_rag.cli.sanitize import line as _line
-from memgraph_rag.cli.sanitize import plain as plain
 
 if TYPE_CHECKING:
     from pathlib import Path
