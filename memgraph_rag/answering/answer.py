@@ -65,7 +65,7 @@ from memgraph_rag.types import (
     entity_id,
 )
 
-_TITLES = 8  # titles that a comparison may name
+_TITLES = 8  # titles that a question may name
 _MOST_PLANNED = 500  # characters of a question that is taken apart: patterns and parser bear no long text
 
 ENOUGH_TO_TELL = 5

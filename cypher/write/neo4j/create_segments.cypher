@@ -1,5 +1,5 @@
-// Store segments, and tie each to its document and to the segment before it. An echo has no namespace id, so that the full-text index never finds
-// it.
+// Store segments, and tie each to its document and to the segment before it. An echo has no namespace id, so that the
+// full-text index never finds it.
 // params: namespace, namespace_id, rows
 // returns: -
 // needs: Document.id, Segment.id
