@@ -2,7 +2,7 @@
 
 It starts ``memgraph-rag ui`` over an empty memory, and a browser. Everything is done on the page: a story, a chat of
 three sessions and Markdown files are dropped, questions asked, a fact corrected, a user forgotten. Each page is drawn
-1,400 and 400 pixels wide, light and dark. The pictures of docs/console.md are some of them. It needs playwright,
+1,400 and 400 pixels wide, light and dark. The pictures of docs/inspecting.md are some of them. It needs playwright,
 chromium and a language model. PAGES is a folder of Markdown files; by default these docs.
 """
 

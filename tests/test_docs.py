@@ -146,8 +146,8 @@ def test_picture_shows_the_seconds_of_the_table() -> None:
 
 
 def test_architecture_page_has_a_row_for_each_room() -> None:
-    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    table = text.partition("## Rooms")[2].partition("\n## ")[0]
+    text = (ROOT / "docs" / "how-it-works.md").read_text("utf-8")
+    table = text.partition("### Rooms")[2].partition("\n### ")[0]
     rooms = set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
     assert rooms == MAY_IMPORT.keys() - {"__init__", "__main__"}
 
@@ -193,12 +193,12 @@ def test_lists_look_the_same_on_the_site() -> None:
         ("index.md", "[a](docs/asking.md#b)", "[a](asking.md#b)"),
         ("index.md", "![a](docs/question_page.png)", "![a](question_page.png)"),
         ("index.md", "[a](CHANGELOG.md), [b](examples/book.py)", "[a](changelog.md), b (`examples/book.py`)"),
-        ("limits.md", "[a](../README.md#b), [`Makefile`](../Makefile)", "[a](index.md#b), `Makefile`"),
+        ("results.md", "[a](../README.md#b), [`Makefile`](../Makefile)", "[a](index.md#b), `Makefile`"),
         ("asking.md", "[a](../memgraph_rag/systems/sprag/README.md#b)", "[a](systems/sprag.md#b)"),
         ("systems/sprag.md", "![a](../../../docs/question.svg)", "![a](../question.svg)"),
-        ("limits.md", "[a](../no_file.py), [b](/no_page.md)", "[a](../no_file.py), [b](/no_page.md)"),
+        ("results.md", "[a](../no_file.py), [b](/no_page.md)", "[a](../no_file.py), [b](/no_page.md)"),
         ("decisions/README.md", "[a](points.md), [b](../results.md)", "[a](points.md), [b](../results.md)"),
-        ("limits.md", "`[a](../Makefile)` [a](#b) [c](https://d.org)", "`[a](../Makefile)` [a](#b) [c](https://d.org)"),
+        ("results.md", "`[a](../Makefile)` [a](#b) [c](https://d.org)", "`[a](../Makefile)` [a](#b) [c](https://d.org)"),
     ],
 )
 def test_links_are_rewritten_to_where_the_site_has_the_file(page: str, link: str, on_site: str) -> None:

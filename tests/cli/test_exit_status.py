@@ -136,8 +136,8 @@ def test_every_stop_reason_has_words() -> None:
 @table("command", [*COMMANDS, "neo4j"])
 def test_each_command_is_in_the_guide_that_the_readme_links(command) -> None:
     checkout = Path(memgraph_rag.__file__).parents[1]
-    assert "](docs/command-line.md)" in (checkout / "README.md").read_text("utf-8")
-    assert f"memgraph-rag {command}" in (checkout / "docs" / "command-line.md").read_text("utf-8")
+    assert "](docs/configuration.md#command-line)" in (checkout / "README.md").read_text("utf-8")
+    assert f"memgraph-rag {command}" in (checkout / "docs" / "configuration.md").read_text("utf-8")
 
 
 # ── the process ──────────────────────────────────────────────────────────────────────────────────────────────
