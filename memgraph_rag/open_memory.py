@@ -113,6 +113,7 @@ class OpenMemory:
             self.models.recognizer,
             most_bytes=self.settings.search_memory_mib * 2**20,
             space=self.settings.search,
+            several=self.settings.several,
         )
 
     @cached_property

@@ -77,6 +77,7 @@ FROM_TEXT: dict[str, tuple[str, Any]] = {
     "checks": ("names", "names"),
     "capture_content": ("true", True),
     "redact": ("mask", "mask"),
+    "several": ("Team, bike", ("team", "bike")),
     "search": ("database", "database"),
     "search_memory_mib": ("100", 100),
     "neo4j.user": ("ann", "ann"),

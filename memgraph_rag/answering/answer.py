@@ -360,7 +360,7 @@ class Reading:
 
     def _tell(self, asked: Asked, told: Told) -> Generator[Step | Part | str | Answer, None, None]:
         """Yield the steps, the text and the ``Answer`` from the turn that holds, or a refusal if nothing was told."""
-        trace = trace_turns(asked.question, told)
+        trace = trace_turns(told)
         if not asked.has_stored(trace):  # a turn was forgotten while the judge read
             trace = ()
         yield from trace

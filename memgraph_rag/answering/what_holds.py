@@ -24,12 +24,6 @@ STRATEGY = "what holds"
 """The name in answers of this way of reading."""
 
 _MOST_CHANGES = 8  # turns from which several values are read, the newest
-_ASKED = r"(?:which|what|whose)(?! (?:size|kind|sort|type)\b)(?: \w+){0,2}?"
-_SEVERAL = re.compile(
-    rf"^(?:\w+ ){{0,2}}{_ASKED} (?!\w*(?:ss|us|is|'s)\b)\w+s (?:do|am|are|is|have|can|does)\b|"
-    rf"^{_ASKED} (?:people|children|meds|animals|stuff|things)\b|^who all\b|^what (?:are|were) (?:my|our)\b",
-    re.IGNORECASE,
-)
 
 NEVER_TOLD = "Nobody told this memory what the question asks."
 
@@ -44,16 +38,7 @@ class HoldingAnswer:
     usage: Usage
 
 
-def asks_for_several(question: str) -> bool:
-    """Return whether a question asks for all values that hold; English only.
-
-    >>> asks_for_several("which languages am I learning?"), asks_for_several("which bus do I take?")
-    (True, False)
-    """
-    return bool(_SEVERAL.search(question.strip()))
-
-
-def trace_turns(question: str, told: Told) -> tuple[Step, ...]:
+def trace_turns(told: Told) -> tuple[Step, ...]:
     """Return the turns that the model reads for its answer as steps, in the order of time.
 
     These are the turn that holds and the one before it; for a question for several values, all that state one. Empty if
@@ -62,7 +47,7 @@ def trace_turns(question: str, told: Told) -> tuple[Step, ...]:
     newest = told.newest
     if newest is None:
         return ()
-    turns = _list_changing(told) if asks_for_several(question) else [*told.list_earlier(newest)[:1], newest]
+    turns = _list_changing(told) if told.asks_for_several else [*told.list_earlier(newest)[:1], newest]
     places = [told.turns.index(turn) for turn in turns]
     holding = told.holding
     return tuple(
@@ -86,7 +71,7 @@ def answer_from_turns(
         WindowExceeded: the model's window is too small to copy.
         ModelUnavailable: the model's server did not answer.
     """
-    listed = _list_values(model, question, told) if asks_for_several(question) else None
+    listed = _list_values(model, question, told) if told.asks_for_several else None
     turns, values, usage = listed or _copy_newest(model, question, style, told)
     citations = tuple(_cite(turn, value) for turn, value in zip(turns, values, strict=True))
     text = _write(style, turns, values, separator=", " if listed else "; before: ")

@@ -6,9 +6,11 @@ The module knows the question only. English only. Invariant: a question without 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memgraph_rag.facts.attributes import attribute_form
+from memgraph_rag.lexical.tokenize import words
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,25 @@ def asks_for_now(question: str) -> bool:
     plain = _LEAD.sub("", question.strip())
     is_of_now = bool(_OF_ASKER.search(plain) or _PRESENT.match(plain))
     return is_of_now and not _OVER.search(plain) and not _FOR_ADVICE.search(plain)
+
+
+_ASKED = r"(?:which|what|whose)(?! (?:size|kind|sort|type)\b)(?: \w+){0,2}?"
+_SEVERAL = re.compile(
+    rf"^(?:\w+ ){{0,2}}{_ASKED} (?!\w*(?:ss|us|is|'s)\b)\w+s (?:do|am|are|is|have|can|does)\b|"
+    rf"^{_ASKED} (?:people|children|meds|animals|stuff|things)\b|^who all\b|^what (?:are|were) (?:my|our)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_for_several(question: str, nouns: Sequence[str] = ()) -> bool:
+    """Return whether a question asks for all values that hold: it has a plural, or one of the nouns; English only.
+
+    >>> asks_for_several("which languages am I learning?"), asks_for_several("which bus do I take?")
+    (True, False)
+    >>> asks_for_several("who is on my team?", ["team"])
+    True
+    """
+    return bool(_SEVERAL.search(question.strip())) or not {*words(question)}.isdisjoint(nouns)
 
 
 def _rewrite_for_asker(question: str) -> tuple[str, str]:

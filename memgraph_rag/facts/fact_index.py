@@ -68,10 +68,15 @@ def _form(value: str) -> str:
 
 
 class FactIndex:
-    """The facts of one namespace. Several threads may use it."""
+    """The facts of one namespace. Several threads may use it.
 
-    def __init__(self, graph: SearchedGraph) -> None:
+    Args:
+        several: nouns of which a person has several at a time; the values of such attributes are left out.
+    """
+
+    def __init__(self, graph: SearchedGraph, *, several: Sequence[str] = ()) -> None:
         self._graph = graph
+        self._several = frozenset(several)
         self._lock = threading.Lock()
         self._version = -1
         self._facts: dict[str, tuple[Fact, ...]] = {}  # by document
@@ -99,7 +104,7 @@ class FactIndex:
             facts = dict(self._facts)
             for document_id in records:
                 facts.pop(document_id, None)
-            statements = (item for item in annotations if item.kind != DAYS)
+            statements = (item for item in annotations if item.kind != DAYS and not self._may_be_several(item))
             for document_id, document_facts in groupby(statements, key=lambda item: item.document_id):
                 if document_id in records:
                     facts[document_id] = tuple(_make_fact(item, records[document_id]) for item in document_facts)
@@ -110,6 +115,11 @@ class FactIndex:
                 document_id: user for document_id, user in users.items() if user and document_id in stored_ids
             }
         self._version = version
+
+    def _may_be_several(self, annotation: Annotation) -> bool:
+        """Return whether an annotation states a value of an attribute that has several at a time."""
+        attribute = str(annotation.properties.get("attribute", ""))
+        return annotation.kind == "value" and attribute.rpartition(" ")[2] in self._several
 
 
 def find_user(record: DocumentRecord) -> str:

@@ -7,10 +7,11 @@ Invariant: without facts, and for a query that does not ask for the present, the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from memgraph_rag.contracts import MODES, Embedder, EntityRecognizer, SearchedGraph, SearchMode, TurnJudge, cosine_scale
-from memgraph_rag.facts.asked_attributes import asks_for_now
+from memgraph_rag.facts.asked_attributes import asks_for_now, asks_for_several
 from memgraph_rag.facts.fact_index import Fact, FactIndex, find_user
 from memgraph_rag.facts.holding import POOL, arrange, find_stating_segments
 from memgraph_rag.facts.told import Told, find_told
@@ -23,11 +24,24 @@ JUDGED_POOL = 100
 
 
 class FactSearch(SegmentSearch):
-    """A search over one namespace that puts what holds now first; it takes the arguments of ``SegmentSearch``."""
+    """A search over one namespace that puts what holds now first; it takes the arguments of ``SegmentSearch``.
 
-    def __init__(self, graph: SearchedGraph, embedder: Embedder, recognizer: EntityRecognizer, **options: Any) -> None:
+    Args:
+        several: nouns of which a person has several at a time.
+    """
+
+    def __init__(
+        self,
+        graph: SearchedGraph,
+        embedder: Embedder,
+        recognizer: EntityRecognizer,
+        *,
+        several: Sequence[str] = (),
+        **options: Any,
+    ) -> None:
         super().__init__(graph, embedder, recognizer, **options)
-        self.facts = FactIndex(graph)
+        self.facts = FactIndex(graph, several=several)
+        self._several = several
 
     def find(
         self,
@@ -89,7 +103,8 @@ class FactSearch(SegmentSearch):
         told = find_told(question, pool, matches, users, judge, contrast=cosine_scale(self._embedder).contrast)
         if told is None or not told.is_judged:
             return told
-        return told.mark_certain(find_stating_segments(question, facts, extent))
+        certain = find_stating_segments(question, facts, extent)
+        return replace(told.mark_certain(certain), asks_for_several=asks_for_several(question, self._several))
 
     def _list_users(self, results: Sequence[Evidence]) -> dict[str, str]:
         """Return the users of the documents with a spoken result, by document id."""

@@ -35,6 +35,7 @@ class Told:
         likely: (n,) the probability that each turn states the answer that holds from that turn on.
         is_judged: whether a judge read the turns; otherwise their cosines decided.
         is_calibrated: whether a low probability of all turns means that no turn has the answer.
+        asks_for_several: whether the question asks for all values that hold.
         usage: the cost of the judge.
     """
 
@@ -42,6 +43,7 @@ class Told:
     likely: NDArray[np.float64]
     is_judged: bool = False
     is_calibrated: bool = False
+    asks_for_several: bool = False
     usage: Usage = field(default_factory=Usage)
 
     @property

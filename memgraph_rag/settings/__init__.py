@@ -12,7 +12,7 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import platformdirs
@@ -23,6 +23,7 @@ from pydantic import (
     PositiveFloat,
     PositiveInt,
     SecretStr,
+    StringConstraints,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -52,6 +53,9 @@ _MOST_COMPARED = 80  # characters of an unknown name that are compared with the 
 
 Key = SecretStr | Callable[[], str]
 """A secret, or a function that returns it before each request."""
+
+
+Noun = Annotated[str, StringConstraints(strip_whitespace=True, to_lower=True, min_length=1)]
 
 
 class Neo4j(BaseModel):
@@ -138,6 +142,11 @@ class Settings(BaseModel):
         description="Keys, passwords, card and account numbers in what is added. mark: count them on the receipt. "
         "mask: store stars in their place. refuse: raise an error.",
     )
+    several: tuple[Noun, ...] = Field(
+        (),
+        description='Nouns of which a person has several at a time, such as "team, bike": a newer one does not '
+        "supersede the others, and a question about them is answered with all.",
+    )
     capture_content: bool = Field(
         False, description="Spans of OpenTelemetry hold queries, questions and answers, beside ids and numbers."
     )
@@ -147,6 +156,12 @@ class Settings(BaseModel):
         "returns for each question. auto: in memory if the namespace fits search_memory_mib.",
     )
     search_memory_mib: PositiveInt = Field(2048, description="Approximate memory limit of graph search, in MiB.")
+
+    @field_validator("several", mode="before")
+    @classmethod
+    def _split_nouns(cls, value: object) -> object:
+        """Split a text at its commas; pydantic checks everything else."""
+        return value.split(",") if isinstance(value, str) else value
 
     @field_validator("segment_tokens")
     @classmethod

@@ -129,6 +129,13 @@ def test_question_for_several_values_lists_all_that_hold() -> None:
         assert memory.ask(LANGUAGES, user="ann", style="short").text == "Italian, Korean"
 
 
+def test_question_about_a_noun_with_several_values_lists_all_that_hold() -> None:
+    replies = ('{"now": ["Tom"], "over": []}', '{"now": ["Eve"], "over": []}')
+    with opened(FakeLanguageModel(replies, told={"team": 0.9}), several="team") as memory:
+        say(memory, ("Tom is on the team", DAYS[0]), ("Eve joins the team", DAYS[1]))
+        assert memory.ask("Who is on my team?", user="ann", style="short").text == "Tom, Eve"
+
+
 def test_list_of_values_holds_only_words_of_turns() -> None:
     with opened(learning('{"now": ["Finnish", "Korean"], "over": []}')) as memory:
         say(memory, LEARNT[0])

@@ -56,6 +56,15 @@ def test_newer_value_replaces_no_value_of_another_attribute(memory: Memory) -> N
     assert texts(memory.search("Who carried the piano?", mode="graph"))[0].endswith("carried the piano.")
 
 
+@pytest.mark.parametrize("several", ["", "bike, phone"])
+def test_newer_value_supersedes_none_of_a_noun_with_several_values(several: str) -> None:
+    with Memory(":memory:", **options(layers=(), several=several or ())) as memory:
+        say(memory, "My bike is a Brompton.", day="2024-03-01", session="a")
+        say(memory, "My bike is a Gazelle.", day="2024-05-12", session="b")
+        standings = [item.standing for item in memory.search("my bike", user="ann")]
+    assert [standing is None for standing in standings] == [bool(several)] * 2
+
+
 def test_holding_as_of_a_day_ignores_later_turns(memory: Memory) -> None:
     for place, day in (("Hamburg", "2024-03-01"), ("Berlin", "2024-05-12"), ("Oslo", "2024-08-01")):
         say(memory, f"I live in {place}.", day=f"{day}T10:00")
