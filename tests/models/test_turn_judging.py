@@ -169,6 +169,13 @@ def test_nonsense_reply_gives_zero_verdicts(reply: str) -> None:
     assert written(reply, TRAM, BIKE) == (0.0, 0.0)
 
 
+@pytest.mark.parametrize(("turns", "is_calibrated"), [(7, True), (8, False)])
+def test_model_that_copies_every_message_does_not_count(turns: int, is_calibrated: bool) -> None:
+    reply = json.dumps({str(number): TRAM for number in range(1, turns + 1)})
+    judged = WrittenVerdicts(FakeLanguageModel([reply])).judge_turns(QUESTION, [TRAM] * turns)
+    assert (judged.probabilities, judged.is_calibrated) == ((1.0,) * turns, is_calibrated)
+
+
 def test_all_turns_are_asked_for_in_one_call() -> None:
     model = Writer(['{"1": "no", "2": "no"}'])
     judged = WrittenVerdicts(model).judge_turns(QUESTION, ["first\nsecond", BIKE])

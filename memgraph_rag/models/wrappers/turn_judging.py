@@ -21,6 +21,7 @@ from memgraph_rag.types import Prompt, TurnVerdicts, Usage
 _MOST_KEPT = 8_192  # verdicts
 _MOST_VALUE = 60  # characters of a value in the reply
 _TOKENS_EACH = 24  # of the reply, for each turn
+_MOST_STATING = 7  # turns that may all state what is asked; a model for which more do copies each turn
 _NOTHING = "no"
 _REQUEST = (
     "A person wrote the numbered messages below to an assistant, at different times. For each message, copy from it "
@@ -82,7 +83,8 @@ class WrittenVerdicts:
     def judge_turns(self, question: str, turns: Sequence[str]) -> TurnVerdicts:
         """Return 1 for each turn for which the model wrote words of the turn, else 0.
 
-        A reply that is not complete JSON counts as far as it goes.
+        A reply that is not complete JSON counts as far as it goes. The verdicts are not calibrated if each of eight
+        turns or more has a value: a small model copies every message.
 
         Raises:
             WindowExceeded: the turns do not fit the window.
@@ -101,7 +103,8 @@ class WrittenVerdicts:
         values = _read_values(written.text)
         told = (values.get(number, _NOTHING) for number in numbers)
         probabilities = tuple(float(_is_said(value, turn)) for value, turn in zip(told, turns, strict=True))
-        return TurnVerdicts(probabilities, True, written.usage)
+        is_calibrated = len(turns) <= _MOST_STATING or not all(probabilities)
+        return TurnVerdicts(probabilities, is_calibrated, written.usage)
 
 
 def _read_values(text: str) -> dict[str, str]:
