@@ -138,7 +138,7 @@ class StoreLocked(StoreError):
 
 
 class StoreReadOnly(StoreError):
-    """A write to a store that was opened for reading only."""
+    """The call would write to a store that was opened for reading only."""
 
 
 class DocumentChanged(StoreError):
@@ -158,7 +158,7 @@ class ModelNotFound(ModelError):
 
 
 class ModelUnavailable(ModelError):
-    """A model's server did not answer, not in time, or not completely."""
+    """A model's server did not answer, answered too late, or sent only a part of its answer."""
 
     retryable = True
 
@@ -168,7 +168,7 @@ class ModelAccessDenied(ModelError):
 
 
 class WindowExceeded(ModelError):
-    """More tokens than the model's window holds."""
+    """A prompt has more tokens than the model's window holds."""
 
 
 class TokenLimitReached(ModelError):

@@ -304,7 +304,7 @@ class Memory:
         return telemetry.log_outcomes("deepen", outcomes)
 
     def session(self, *, user: str, session: str = "default") -> Session:
-        """Return a conversation, which stores turns (``add``) and searches and answers between them.
+        """Return a conversation. It stores turns (``add``), and it searches and answers between turns.
 
         This call stores nothing. Users and sessions do not separate memories as namespaces do: ``search`` without
         ``user`` finds the words of all users.
@@ -349,8 +349,8 @@ class Memory:
 
         Args:
             question: one question.
-            strategy: a strategy for this call, by name or as an object. The default is that of this ``Memory``; without
-                one, the question decides between the walk and ``overviews`` (``choose_strategy``).
+            strategy: a strategy for this call, by name or as an object. The default is the strategy of this ``Memory``;
+                if it has none, the question decides between the walk and ``overviews`` (``choose_strategy``).
             style: "sentence"; "short" for the phrase alone (a name, a date, a number, yes or no), which takes one
                 model call less; "detailed" for a paragraph with the number ``[n]`` of a citation after each sentence.
             limits: the reading ends after the step that reaches a limit, ``Limits(seconds=10)``; then the answer is
@@ -387,7 +387,7 @@ class Memory:
     ) -> Iterator[Step | Part | str | Answer]:
         """Answer a question as ``ask`` does; yield each step, then pieces of the answer's text, then the ``Answer``.
 
-        Of a question that is taken apart, each ``Part`` comes after the steps that were read for it, with its value.
+        If a question is taken apart, each ``Part`` with its value follows the steps that were read for the part.
 
         Arguments and errors are those of ``ask``. The arguments are checked by this call, before the first item. An
         answer that abstains may come without pieces. If the iteration is abandoned, ``keep_trace`` stores nothing.
@@ -437,10 +437,10 @@ class Memory:
             mode: "graph" (words and vectors, then a walk over the names that segments share), "hybrid" (words and
                 vectors), "keywords" or "vector"; the name of an installed system's mode ("segments", "hipporag",
                 "hipporag2": docs/asking.md); or your own ``SearchMode``.
-            min_relevance: of the k segments, drop those with a lower ``Evidence.relevance``, from 0 to 1; no others
-                take their place. 0.1 drops most segments about other subjects, and about a tenth of the true evidence.
-            judge: of a query that asks how things are now, let the language model read the 20 nearest turns of a user,
-                so that the turn that says it comes first (docs/conversations.md). It takes about a second on a CPU.
+            min_relevance: drop each of the k segments that has a lower ``Evidence.relevance``, from 0 to 1; no segment
+                takes its place. 0.1 drops most segments about other subjects, and about a tenth of the true evidence.
+            judge: if a query asks how things are now, let the language model read the 20 nearest turns of a user, so
+                that the turn with the answer comes first (docs/conversations.md). It takes about a second on a CPU.
             scope: the part of the memory that is searched, by the fields of ``Scope``: ``documents``, ``user``,
                 ``session``, ``where``, ``since``, ``until``, ``at``. The default is all.
 
@@ -471,7 +471,7 @@ class Memory:
 
         The sections are: what holds about people (since when), wishes and instructions, open ends (tasks, and deadlines
         from now on), decisions, what was done, and what was spoken of last. Each begins with the newest. The layer
-        ``facts`` finds all but the last; without it only the last is there. ``Brief.text`` may be empty.
+        ``facts`` finds all sections but the last; without it only the last is there. ``Brief.text`` may be empty.
 
         Args:
             max_tokens: the most tokens of the text, counted by the embedder.
@@ -497,7 +497,7 @@ class Memory:
         Args:
             names: the tools to return, in this order. ``("search", "ask")`` lets the model change nothing.
             scope: the part of the memory that the tools can find and forget. Added documents belong to the user and
-                the session of the scope, and can replace only documents of these.
+                the session of the scope. They replace no document of another user or session.
 
         Raises:
             SettingsError: a tool does not exist, or a field of the scope is invalid.
@@ -565,11 +565,11 @@ class Memory:
     def map(self, *, most: int = 20_000) -> MemoryMap:
         """Return the documents and names of this memory at places in a plane, to display. No model is used.
 
-        A map is computed once for a version of the memory. Those with the most edges are on it; ``left_out`` counts the
-        others.
+        A map is computed once for a version of the memory. The documents and names with the most edges are on it;
+        ``left_out`` counts the others.
 
         Args:
-            most: the most nodes. Documents get at least half of them, if there are so many.
+            most: the most nodes. Documents get at least half of the nodes, if there are so many documents.
 
         Raises:
             SettingsError: ``most`` is below 1 or above 1,000,000.
@@ -606,7 +606,7 @@ class Memory:
     ) -> Receipt | list[Receipt] | None:
         """Remove a document, all documents of a user, or a kept question.
 
-        With a document go all nodes that rest on it alone, and each kept question for which it was read.
+        All nodes that rest on the document alone are removed too, and each kept question for which it was read.
 
         Args:
             document: its key or id, or a path of its file. One receipt is returned.

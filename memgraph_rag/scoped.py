@@ -109,8 +109,8 @@ class ScopedMemory:
         """Return the segments of at most three relevant instructions and preferences of users, newest first.
 
         An instruction without a condition counts as relevant to every query. A wish that a newer wish supersedes is
-        left out. ``Evidence.why`` says whether it is an instruction or a preference, and ``Evidence.standing`` has its
-        words. The layer ``facts`` extracts them; without the layer the list is empty.
+        left out. ``Evidence.why`` names the kind ("instruction", "preference"), ``Evidence.standing`` the words. The
+        layer ``facts`` extracts wishes; without the layer the list is empty.
         """
         query = validation.check_question(query)
         return self._parts.wishes.find_relevant_wishes(
@@ -118,10 +118,10 @@ class ScopedMemory:
         )
 
     def statements(self, **scope: Unpack[ScopeFields]) -> list[Statement]:
-        """Return what people said of themselves in the scope, with what holds, by user, speaker and attribute.
+        """Return the statements of people about themselves in the scope, each with whether it still holds.
 
-        Of an attribute the oldest statement comes first; instructions and preferences come last, the newest first. The
-        layer ``facts`` extracts them; without the layer the list is empty.
+        The order is by user, speaker and attribute, then the oldest statement first; instructions and preferences come
+        last, the newest first. The layer ``facts`` extracts statements; without the layer the list is empty.
         """
         return self._parts.statements(self._parts.resolve_extent(Scope(**narrow_scope(self.scope, scope))))
 
@@ -161,7 +161,7 @@ class ScopedMemory:
         """Return a conversation of the view's user. Its searches and answers stay in the scope.
 
         Args:
-            session: its name. The default is the session of the view, or "default".
+            session: the name of the conversation. The default is the session of the view, or "default".
 
         Raises:
             SettingsError: the view has no user, or has another session.
@@ -184,7 +184,7 @@ class ScopedMemory:
     def documents(
         self, *, after: str = "", limit: int | None = None, contains: str = "", **scope: Unpack[ScopeFields]
     ) -> RecordList[DocumentRecord]:
-        """Return the documents of the scope, sorted by key unless ``Memory.documents`` says otherwise; see there."""
+        """Return the documents of the scope, in the order and with the arguments of ``Memory.documents``."""
         return self._memory.documents(after=after, limit=limit, contains=contains, **narrow_scope(self.scope, scope))
 
     @overload
@@ -194,7 +194,7 @@ class ScopedMemory:
     def forget(self, document: str | Path | None = None) -> Receipt | list[Receipt]:
         """Remove one document of the scope. Without ``document``, remove all documents of the view's user or session.
 
-        The first returns a receipt, the second a list, which is empty if there are no documents.
+        With ``document``, return a receipt; without it a list of receipts, which is empty if there are no documents.
 
         Raises:
             DocumentNotFound: the scope holds no such document, or holds only a part of it.
@@ -230,6 +230,6 @@ class ScopedMemory:
         """Write the documents of the scope into one file, and return their number; see ``Maintenance.export_to``.
 
         Raises:
-            SettingsError: the view has a time.
+            SettingsError: the view limits the time.
         """
         return self._memory.maintenance.export_to(path, **narrow_scope(self.scope, {}))

@@ -51,7 +51,7 @@ class GraphAsOf:
         return [record for record in self._graph.documents(ids) if record.id in self._as_of.documents]
 
     def nodes(self, node_ids: Sequence[str]) -> list[Node]:
-        """Return those of these nodes that hold no words from outside of the period, in this order."""
+        """Return these nodes, in this order, without the nodes that hold words from outside of the period."""
         return [node for node in self._graph.nodes(node_ids) if self._as_of.may_read(node)]
 
     def entities(self, entity_ids: Sequence[str]) -> list[Entity]:
@@ -76,9 +76,9 @@ class GraphAsOf:
         return [segment for segment in self._graph.list_segments(document_id) if self._as_of.may_read(segment)]
 
     def top_nodes(self, document_ids: Sequence[str], *, layer: PointLayer = "points") -> list[Node]:
-        """Return each document's top nodes of a layer, or its segments in the period if it is in it only in part.
+        """Return the top nodes of a layer for each document, in the order of ``document_ids``.
 
-        Documents come in the order given. A document outside of the period gives nothing.
+        A document that is partly in the period gives its segments in the period. A document outside gives nothing.
         """
         whole = [document_id for document_id in document_ids if document_id in self._as_of.whole]
         by_document: dict[str, list[Node]] = {}
@@ -150,16 +150,16 @@ class SearchWithin:
         return self._search.find_named_entities(question)
 
     def find_speaker_mismatch(self, question: str) -> tuple[str, str] | None:
-        """Return the speaker in the question and the speaker who said it instead, or None.
+        """Return the speaker whom the question names, and the speaker who says what the question asks instead.
 
-        It is None too if a document of the extent is not a conversation.
+        Return None if there is no such other speaker, or if a document of the extent is not a conversation.
         """
         return self._search.find_speaker_mismatch(question, self._extent)
 
     def check_names(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
-        """Return, for each name in an English question, whether one of these texts holds it; otherwise empty."""
+        """Return each name of a question, and whether a text contains it; empty if the question is not English."""
         return self._search.check_names(question, texts)
 
     def find_similar_names(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
-        """Return the names in these texts with a spelling similar to one of ``names`` that no text holds, each once."""
+        """Return the names in the texts that are spelt almost, but not exactly, like one of ``names``, each once."""
         return self._search.find_similar_names(names, texts)

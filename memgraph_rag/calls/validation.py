@@ -65,7 +65,7 @@ def check_count(name: str, count: object, *, most: int = _MOST_COUNT) -> None:
     """Check that a count is a whole number from 1 to ``most``, which each database can handle.
 
     Raises:
-        SettingsError: it is not.
+        SettingsError: the count is not such a number.
     """
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= most:
         raise SettingsError(
@@ -144,7 +144,7 @@ def parse_scope_end(until: str | date | None, at: str | date | None) -> datetime
 
 
 def check_relevance(least: float | None, *, mode: object, embedder: Embedder) -> None:
-    """Check the argument ``min_relevance`` of a search; None is always valid. Of modes it refuses "keywords".
+    """Check the argument ``min_relevance`` of a search; None is always valid. The mode "keywords" is refused.
 
     Raises:
         SettingsError: it is not a number from 0 to 1, or the mode or the embedder gives no relevance.

@@ -231,7 +231,7 @@ def _add_required_layers(method: Method, *, are_given: bool) -> Method:
 
 
 def make_reader(method: Method, dataset: str) -> Strategy | SearchMode | str:
-    """Return the strategy or the search mode of a method for a set; a mode of the core is its name.
+    """Return a method's strategy or search mode, with its arguments for a set; of a mode in ``MODES`` only the name.
 
     Raises:
         StrategyError: the strategy does not exist.

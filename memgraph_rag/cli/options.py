@@ -81,7 +81,7 @@ class Place:
     def open_existing(self, **more: Any) -> Memory:
         """Open an existing memory. As ``open``, but a missing file of ``--store`` is not created.
 
-        Without ``--store`` it is ``open``: a missing file of the settings or of the default is created.
+        Without ``--store`` the call equals ``open``: a missing file of the settings or of the default is created.
 
         Args:
             more: further arguments of ``Memory``.

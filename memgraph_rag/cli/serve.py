@@ -63,7 +63,7 @@ UiWrite = Annotated[bool, typer.Option("--ui-write", help="Let the console add, 
 
 
 def serve_client(place: Place, ctx: typer.Context, layers: Layers = None) -> None:
-    """Serve the memory to one client on standard input and output; 'memgraph-rag serve' serves many over HTTP."""
+    """Serve the memory (MCP) to one client on standard input and output; 'memgraph-rag serve' serves many over HTTP."""
     if ctx.invoked_subcommand is not None:
         return
     settings = _check_settings(place)
@@ -140,7 +140,7 @@ def _memories(place: Place, layers: str | None, *, is_shared: bool, **settings: 
 
     Args:
         is_shared: whether clients of several namespaces reach the server.
-        settings: of each memory, in place of the person's.
+        settings: settings of each memory, in place of the user's settings.
     """
     given = parse_layers(layers)
     at_once, later = _split(given["layers"] if given else _default_layers(place))
@@ -158,7 +158,7 @@ def open_memories(place: Place, **settings: Any) -> AbstractContextManager[Memor
     """Return the memories of a server of one person; see ``_memories``.
 
     Args:
-        settings: of each memory, in place of the person's.
+        settings: settings of each memory, in place of the user's settings.
 
     Raises:
         SettingsError: the SDK is missing, or a setting is wrong.
@@ -280,7 +280,7 @@ class _Openings:
         place: the shared options of the command line.
         layers: the layers that the memory builds when it adds a document.
         shares: whether several namespaces are opened. They then share one embedder and one language model.
-        settings: of each memory, in place of the person's.
+        settings: settings of each memory, in place of the user's settings.
     """
 
     def __init__(self, place: Place, layers: Sequence[str], *, shares: bool, **settings: Any) -> None:

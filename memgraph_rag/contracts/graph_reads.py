@@ -38,7 +38,7 @@ class NodeReader(Protocol):
 
     @abstractmethod
     def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
-        """Return all documents, or the existing ones among these ids, each once, by key (not in the order given)."""
+        """Return all documents, or the documents with these ids, each once, sorted by key. Unknown ids are left out."""
         ...
 
     @abstractmethod
@@ -88,7 +88,7 @@ class GraphReader(NodeReader, Protocol):
     def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
         """Return the SUMMARIZES edges that leave these points and overviews, by (source, descending weight, target).
 
-        Segments and unknown ids have none.
+        Segments and unknown ids have no such edges.
         """
         ...
 
@@ -139,7 +139,7 @@ class GraphReader(NodeReader, Protocol):
         """Return all overviews of a layer of the memory: the highest level first, then by key.
 
         Args:
-            documents: only overviews that rest on no other documents than these.
+            documents: ids; an overview that rests on any other document is left out. None allows all documents.
         """
         ...
 
@@ -177,15 +177,15 @@ class SearchedGraph(NodeReader, Protocol):
     def list_indexed_segments(self, *, since: int) -> list[IndexedSegment]:
         """Return all segments of the documents that were written after version ``since``; -1 returns all.
 
-        The order is by (document id, index). Echoes are included; a missing embedding is a zero vector. A store
-        converts each embedding to an array row by row, so that it never holds all of them as Python numbers.
+        The order is by (document id, index). Echoes (repeated answers of the memory) are included; a missing embedding
+        is a zero vector. A store converts embeddings row by row, and never holds all of them as Python numbers.
         """
         ...
 
     def layer_annotations(self, layer: str, *, since: int = -1) -> list[Annotation]:
-        """Return a layer's annotations of segments, in the documents that were written after version ``since``.
+        """Return the annotations of a layer, of the documents that were written after version ``since``; -1 allows all.
 
-        The order is by (document id, index). Annotations without a segment are left out.
+        The order is by (document id, index). Only annotations of a whole document are left out: they name no segment.
         """
         ...
 
@@ -241,8 +241,8 @@ class SearchedGraph(NodeReader, Protocol):
 
         Args:
             write: fills the file at a path. The file exists already, and only its owner may read it.
-            version: of the namespace when the index was read.
-            nbytes: approximate size of the file.
+            version: the version of the namespace when the index was read.
+            nbytes: approximate size of the file in bytes.
         """
         ...
 
@@ -276,7 +276,7 @@ class SearchedGraph(NodeReader, Protocol):
             masses: the mass of each segment before the step, by id; unknown ids are ignored.
             entity_ids: entities that a question names. All of them together share ``entity_mass``; an entity that few
                 segments mention gets more of it.
-            title_ids: as ``entity_ids``, but only those that the title of some document names.
+            title_ids: as ``entity_ids``, but only the entities that the title of some document names.
         """
         ...
 

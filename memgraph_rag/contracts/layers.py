@@ -15,9 +15,9 @@ from memgraph_rag.types import LayerRows, OverviewRows, Section, Segment, Usage
 class SplitDocument:
     """A document as layers receive it: id, title (may be empty) and segments, which tile its text.
 
-    ``sections`` is the outline of the document, ``summary`` the text of its top-level information points. Each is empty
-    for a layer that names ``outline``, or ``points``, neither in ``requires`` nor in ``uses`` (layers that it takes
-    when the document has them).
+    ``sections`` is the outline of the document, for a layer that names ``outline`` in ``requires`` or in ``uses``
+    (layers that it takes if the document has them); otherwise it is empty. ``summary`` is the text of the top-level
+    information points, for a layer that names ``points`` there; otherwise it is empty.
     """
 
     id: str
@@ -78,7 +78,7 @@ class LearningLayer(Layer, Protocol):
     ) -> list[LayerRows]:
         """Return the rows of each document that bear on a question, one per document, in order.
 
-        They are ready for ``GraphWriter.learn``, which stores mentions and relations only.
+        The rows are ready for ``GraphWriter.learn``, which stores mentions and relations only.
         """
         ...
 

@@ -107,10 +107,10 @@ class Folder:
         return replace(self, questions=[self.questions[place * count // most] for place in range(most)])
 
     def keep_first_documents(self, most: int | None) -> Folder:
-        """Return the folder with only the questions about its first ``most`` documents, by key, that questions name.
+        """Return the folder with only the questions about the first ``most`` documents that questions name, by key.
 
-        All documents of such a question are among these. Questions about all documents stay too, and so do all
-        documents of the folder. None keeps all questions.
+        A question stays if all its documents are among the first ``most``, or if it is about all documents. All
+        documents of the folder stay. None keeps all questions.
         """
         if most is None:
             return self

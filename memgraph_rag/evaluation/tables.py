@@ -83,7 +83,7 @@ class Table(_Record):
         costs: costs to show, in this order.
         builds: ways to store documents, by name; the first one is the paper's.
         rows: the methods, in the order of the paper.
-        win_rates: what a judge compares; None without a judge.
+        win_rates: the comparisons of a judge; None without a judge.
     """
 
     title: str
@@ -108,9 +108,9 @@ class Table(_Record):
         return [method for row in self.rows for method in self._list_methods(row)]
 
     def folders(self, paths: Iterable[Path]) -> list[Folder]:
-        """Read folders of questions. A folder that holds folders with names of ``sets`` gives each of those.
+        """Return the contents of folders of questions, or of the folders in them that have names of ``Table.sets``.
 
-        The contents of a folder with such a name have that name, whatever its file is called.
+        The name of such a folder is also the name of its contents, whatever name the file of the questions has.
 
         Raises:
             DocumentError: see ``dataset.read_folder``.

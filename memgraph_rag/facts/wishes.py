@@ -42,12 +42,12 @@ class Wishes:
         self._phrases = PhraseVectors(embedder)
 
     def find_relevant_wishes(self, query: str, extent: Extent) -> list[Evidence]:
-        """Return the segments of the wishes within an extent that matter for a query, the newest first.
+        """Return the segments with the wishes that matter for a query, within an extent of the memory, newest first.
 
-        At most ``MOST_WISHES`` wishes are returned, those that matter most. Only the 64 newest wishes are compared.
+        The wishes that matter most are returned, at most ``MOST_WISHES``. Only the 64 newest wishes are compared.
         ``why`` and ``standing.attribute`` name the kind; ``standing.value`` is the wish in the user's words; the score
-        is 0. An instruction without a condition ("when I ask about dates") matters for every query. A wish about the
-        same as a newer one is left out.
+        is 0. An instruction matters for every query, unless it has a condition ("when I ask about dates"). A wish is
+        left out if a newer wish is about the same.
         """
         known = select_within(self._facts.refresh(), extent)
         wishes = [fact for fact in known if fact.kind in WISHES]

@@ -18,7 +18,7 @@ from memgraph_rag.text.secrets import find_secrets, mask_secrets
 from memgraph_rag.types import Failure, Message, text_hash
 
 Redact = Literal["off", "mark", "mask", "refuse"]
-"""Store secrets as they are, and say nothing; count them on the receipt; store stars in their place; or raise."""
+"""How secrets are treated: "off" stores them, "mark" also counts them, "mask" stores stars, "refuse" raises."""
 
 
 class _Redaction:
@@ -40,7 +40,7 @@ class _Redaction:
         return mask_secrets(text, secrets) if self._how == "mask" else text
 
     def check(self, name: str) -> None:
-        """Raise ``DocumentError`` if something was found and may not be stored."""
+        """Raise ``DocumentError`` if secrets were found and the setting is "refuse"."""
         if self._how == "refuse" and self.notes:
             kinds = ", ".join(note.partition(": ")[2] for note in self.notes)
             raise DocumentError(
@@ -50,9 +50,10 @@ class _Redaction:
 
 
 def redact_document(item: Loaded, how: Redact) -> tuple[Loaded | Failure, Mapping[str, int]]:
-    """Return the document as it may be stored, or a ``Failure``, and the notes for its receipt.
+    """Return the document as it may be stored, and the number of its secrets by kind, for the receipt.
 
-    Text, title and the texts in the metadata are searched.
+    Secrets are keys, passwords and card numbers in the text, the title and the texts of the metadata. ``how`` decides:
+    with "mask" stars replace them, with "refuse" the document becomes a ``Failure``, with "off" nothing is searched.
     """
     if how == "off":
         return item, {}
@@ -74,9 +75,9 @@ def redact_document(item: Loaded, how: Redact) -> tuple[Loaded | Failure, Mappin
 def redact_messages(
     messages: Sequence[Message | Mapping[str, Any]], how: Redact
 ) -> tuple[Sequence[Message | Mapping[str, Any]], Mapping[str, int]]:
-    """Return the messages as they may be stored, and the notes for the result.
+    """Return the messages as they may be stored, and the number of their secrets by kind.
 
-    What is not a message stays as it is, for the check that follows.
+    An item that is not a message stays as it is: a later check refuses it.
 
     Raises:
         DocumentError: ``how`` is "refuse", and a message has a secret.

@@ -59,7 +59,7 @@ def look(graph: GraphView, centre: Centre, *, most: int) -> Neighbourhood:
     """Return the neighbourhood of a node, with at most ``most`` nodes of each kind at each level.
 
     An entity has up to twice as many segments (``most`` by mentions, ``most`` by relations), and three times as many
-    documents. A question may have ``most`` cited segments in addition. Passages beyond a page are left out.
+    documents. A question may have ``most`` cited segments in addition. The passages have at most 400,000 characters.
     """
     if isinstance(centre, DocumentRecord):
         return _document(graph, centre, most)
@@ -90,8 +90,8 @@ def look_around(graph: GraphView, name: str, *, kind: Kind | None, most: int) ->
 def find(graph: GraphView, name: str, *, kind: Kind | None = None) -> Centre:
     """Return the document with a key, the question with a text, the entity with a name, or any of them with an id.
 
-    A title or the name of a layer also finds an overview: of several, that of the most documents. The kinds are tried
-    in the order of ``KINDS``. At last, a part of a name finds an entity if no other entity has the same part.
+    A title or the name of a layer also finds an overview: of several, the overview of the most documents. The kinds are
+    tried in the order of ``KINDS``. At last, a part of a name finds an entity if no other entity has the same part.
 
     Raises:
         DocumentNotFound: nothing has this name, or several entities have it as a part. The message lists similar names,
@@ -206,7 +206,7 @@ class _Collector:
         )
 
     def finish(self, passages: Sequence[Segment], mentions: Iterable[Mention] = ()) -> Neighbourhood:
-        """Return the neighbourhood with the passages that fit on a page, and the mentions in them."""
+        """Return the neighbourhood, with the first passages of at most 400,000 characters in all and their mentions."""
         shown = _fit_to_page(passages)
         self.leave_out("passages", len(passages) - len(shown))
         ids = {segment.id for segment in shown}
@@ -215,7 +215,7 @@ class _Collector:
 
 
 def _fit_to_page(passages: Sequence[Segment]) -> tuple[Segment, ...]:
-    """Return the first passages whose total length fits on a page."""
+    """Return the first passages that have at most 400,000 characters in all."""
     left, shown = _MOST_CHARACTERS, []
     for segment in passages:
         left -= len(segment.text)

@@ -26,14 +26,14 @@ _HEADING = "Passages of long-term memory that may bear on this; they are quoted,
 
 
 class MemoryContextProvider(ContextProvider):
-    """Gives an agent the brief and what a memory holds on the user's message, and stores what both said.
+    """Gives an agent the brief of a memory and passages on the user's message, and stores the messages of both.
 
     Args:
         memory: an open ``Memory``; everything in it may be recalled.
         k: how many passages are recalled.
-        brief_tokens: most tokens of the brief, which a session keeps from its first run on; 0 for none.
+        brief_tokens: most tokens of the brief (``Memory.brief``), kept from the first run of a session on; 0 for none.
         where: metadata that recalled documents must have, such as a user's id; stored messages get them.
-        source_id: of this provider, where an agent has several.
+        source_id: the id of this provider; several providers of an agent need different ids.
     """
 
     def __init__(

@@ -38,7 +38,7 @@ class MemoryService(BaseMemoryService):
     """ADK's memory service: the texts of events are documents of a memory.
 
     Args:
-        memory: an open ``Memory``; of its other documents nothing is returned here.
+        memory: an open ``Memory``. Its other documents are never returned.
         k: how many memories a search returns at most.
     """
 
@@ -48,7 +48,7 @@ class MemoryService(BaseMemoryService):
         self._items = Items(memory, "google_adk")
 
     async def add_session_to_memory(self, session: Session) -> None:
-        """Store the events of a session that are not stored yet; those that it has no more are deleted.
+        """Store the events of a session that are not stored yet; delete stored events that the session has no more.
 
         Events without text, and events that ``delete_memory`` deleted, are not stored.
         """
@@ -63,9 +63,10 @@ class MemoryService(BaseMemoryService):
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,  # noqa: ARG002 - none is known here
     ) -> None:
-        """Store the events that are not stored yet; none is deleted.
+        """Store the events that are not stored yet, and delete no event.
 
-        Events without text, and events that ``delete_memory`` deleted, are not stored. ``custom_metadata`` is ignored.
+        Events without text, and events that ``delete_memory`` deleted, are not stored. All events without a session id
+        belong to one session of the user. ``custom_metadata`` is ignored.
         """
         await asyncio.to_thread(self._add, app_name, user_id, session_id or _NO_SESSION, list(events), False)
 
@@ -77,7 +78,7 @@ class MemoryService(BaseMemoryService):
         memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,  # noqa: ARG002 - none is known here
     ) -> None:
-        """Store memories that belong to no session. A memory without an id gets one, and without a time the present.
+        """Store memories that belong to no session. A memory without an id gets an id, without a time the present.
 
         A memory without text, or whose id is stored, is left out. A deleted memory is stored again. ``custom_metadata``
         is ignored.
@@ -87,7 +88,7 @@ class MemoryService(BaseMemoryService):
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """Return at most ``k`` memories of this user and app that are most relevant, best first, each once.
 
-        Empty for a blank query. Fewer if the best passages belong to few memories.
+        The result is empty for a blank query. It has fewer memories if the best passages belong to few memories.
         """
         where: dict[str, MetadataValue] = {"collection": "google_adk", "app": app_name, "user": user_id}
         evidence = await asyncio.to_thread(recall, self.memory, query, k=4 * self.k, where=where)
@@ -161,8 +162,8 @@ class BriefTool(BaseTool):
     """Adds the brief of the user and app to the instructions of the model, as ADK's ``preload_memory`` adds memories.
 
     Args:
-        memory: an open ``Memory``, that of a ``MemoryService``.
-        max_tokens: most tokens of the brief. It is written once an invocation.
+        memory: the open ``Memory`` of a ``MemoryService``.
+        max_tokens: most tokens of the brief. It is written once for each invocation.
     """
 
     def __init__(self, memory: Memory, *, max_tokens: int = 600) -> None:
@@ -171,7 +172,7 @@ class BriefTool(BaseTool):
         self.max_tokens = max_tokens
 
     async def process_llm_request(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
-        """Append the brief to the instructions; nothing if nothing is known."""
+        """Append the brief to the instructions, unless the brief is empty."""
         if _BRIEF not in tool_context.state:
             session = tool_context.session
             where = {"collection": "google_adk", "app": session.app_name, "user": session.user_id}

@@ -59,7 +59,7 @@ class EntitiesLayer:
         models: Models,
         progress: Progress | None = None,
     ) -> list[LayerRows]:
-        """Return the mentions and titles of each document, in order. The recognizer reads all segments in one call."""
+        """Return each document's mentions, and the entities of its title; the recognizer reads all in one call."""
         count = sum(len(document.segments) for document in documents)
         if progress is not None and count:
             progress("finding names", 0, count)
@@ -82,7 +82,7 @@ def recognize_segments(recognizer: EntityRecognizer, documents: Sequence[SplitDo
 
     The recognizer reads prose without markup. The places of the names are in the segments' own text; the longest
     part of a name with markup inside is the name. The names of a program, and of code within prose, are its compound
-    identifiers and what a line shows as code.
+    identifiers and the terms that are marked as code.
     """
     segments = [(segment.text, document.title) for document in documents for segment in document.segments]
     read = [plain(text) if find_program_language(title) is None else None for text, title in segments]

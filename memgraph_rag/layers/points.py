@@ -107,8 +107,8 @@ class PointsLayer:
         """Return the points and edges of each document, in order.
 
         One level of all documents is generated together. A document of a single segment gets no points. A document gets
-        no further level if the last one has a single batch or point, hardly shortens what it sums up, or mostly copies
-        it.
+        no further level if the last level has a single batch or point, hardly shortens the nodes below, or mostly
+        copies them.
         """
         growths = [
             Growth(document.id, document.segments, finished=len(document.segments) < 2) for document in documents
@@ -256,7 +256,7 @@ def bullets(text: str, *, complete: bool) -> tuple[list[tuple[int, int]], Counte
 
 
 def edge_weights(generation: Generation, start: int, end: int) -> np.ndarray:
-    """Return (S,) float64 the weights of a point (characters start to end) over its batch's S inputs; they sum to 1.
+    """Return the (S,) float64 weights of a point (characters start to end) over its batch's S inputs; they sum to 1.
 
     The weights are the mean attention of the point's tokens to each input, scaled to sum 1. PECAN, section 3.1.
     """
@@ -267,7 +267,7 @@ def edge_weights(generation: Generation, start: int, end: int) -> np.ndarray:
 
 
 def similarity_weights(texts: Sequence[str], inputs: Sequence[str], embedder: Embedder) -> list[np.ndarray]:
-    """Return (S,) for each text the weights by its cosines to the S inputs; they sum to 1.
+    """Return for each text its (S,) weights over the S inputs, by cosine; they sum to 1.
 
     A cosine below 0 gives the weight 0. The weights are equal if no cosine is above 0.
     """
@@ -282,9 +282,9 @@ def similarity_weights(texts: Sequence[str], inputs: Sequence[str], embedder: Em
 def is_useless_from_here(prompt: Prompt, text: str) -> bool:
     """Return whether the list has become useless, so that generation should stop.
 
-    That is the case if the model has repeated points three times, or if it has written five points or more and all of
-    them copy its inputs. A single repetition does not stop it: the 1.5B model sometimes says a thing twice and then
-    continues with the story.
+    The list is useless if three of its points repeat earlier points, or if it has five points or more and each of them
+    copies an input of the prompt. A single repetition does not stop the generation: the 1.5B model sometimes writes a
+    point twice and then continues with the story.
     """
     spans, notes = bullets(text, complete=True)
     if notes["repeated point"] >= _MOST_REPETITIONS:

@@ -62,12 +62,13 @@ def fuse_relations(
 ) -> list[LayerRows]:
     """Return the rows of each document, in order; the relations of a pair of entities share one description.
 
-    The model may decline, because the descriptions speak of others, contradict each other or exclude each other in
-    time. The relations of this pair then stay as they are. If a pair has more than eight relations, or its segments
-    need several prompts, each prompt fuses its own relations. The rows contain the cost, and count unusable replies.
+    The model declines if the descriptions mean different entities, contradict each other or exclude each other in time.
+    The relations of this pair then stay as they are. If a pair has more than eight relations, or its segments need
+    several prompts, each prompt fuses its own relations. The rows contain the cost, and count unusable replies.
 
     Args:
-        accounts: as ``relation_rows`` has completed them.
+        accounts: the extraction from each document, as ``relation_rows`` has completed it.
+        rows: the rows that ``relation_rows`` returned.
         question: the question that the relations help to answer; empty without one.
     """
     groups_of_documents = [

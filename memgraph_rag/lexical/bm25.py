@@ -48,8 +48,8 @@ _ARRAYS = ("_stemmed_by", "_is_day", "_terms", "_counts", "_starts", "_lengths",
 class KeywordIndex:
     """BM25 over numbered rows of a title and a text. Rows are only appended; each query names the rows that count.
 
-    A row's terms are its words, stemmed in its language, and its days (``dates.list_day_terms``). For each term, the
-    rows that hold it are listed (its postings), but for the last rows.
+    A row's terms are its words, stemmed in its language, and its days (``dates.list_day_terms``). The rows of
+    each term are listed (its postings), except for the last rows, which a query scans.
 
     Source: Robertson, Zaragoza, "The Probabilistic Relevance Framework", 2009; the idf is Lucene's, never below 0.
     """
@@ -169,7 +169,7 @@ class KeywordIndex:
         return number
 
     def stemmers(self, rows: NDArray[np.int64] | None = None) -> list[str]:
-        """Return the stemmers of the most of these rows (None: of all), at most ``MOST_STEMMERS``, sorted by name."""
+        """Return at most ``MOST_STEMMERS`` stemmers, by name: those with the most rows among ``rows`` (None: all)."""
         stemmed_by = self._stemmed_by if rows is None else self._stemmed_by[rows]
         counts = np.bincount(stemmed_by, minlength=len(self._stemmers)).tolist()
         return most_frequent({name: count for name, count in zip(self._stemmers, counts, strict=True) if count})
@@ -213,7 +213,7 @@ class KeywordIndex:
         return held
 
     def find_held(self, words: Iterable[str], rows: NDArray[np.int64]) -> frozenset[str]:
-        """Return those of the given words (in lower case) that at least one of the rows holds in title or text.
+        """Return the given words (in lower case) that at least one of the rows holds in its title or text.
 
         A row holds a word if it has a word with the same stem. A stop word is never held.
         """
@@ -224,27 +224,26 @@ class KeywordIndex:
         return frozenset(word for word, own in numbers.items() if own & holding)
 
     def vocabulary(self, rows: NDArray[np.int64], letter: str = "") -> list[str]:
-        """Return a word for each term of these rows, by number: the shortest one of the index that has this term.
+        """Return a word for each term of these rows, by its number: the shortest word of the index that has the term.
 
-        Stop words and days are not among them. With a letter, words that begin with another one are left out, except
-        that words with a first letter beyond ASCII are all returned.
+        Stop words and days are left out. With ``letter``, words that begin with another ASCII letter are left out.
         """
         numbers = np.array(self._written.find_starting(letter), np.int32)
         terms = self.select_words(numbers)
         return [self._written[number] for number in terms[self.rarity(terms, rows) > 0].tolist()]
 
     def select_days(self, terms: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return those of the terms that are days, in the same order."""
+        """Return the terms that are days, in the same order."""
         return terms[self._is_day[terms]]
 
     def select_words(self, terms: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return those of the terms that are words, in the same order."""
+        """Return the terms that are words, in the same order."""
         return terms[~self._is_day[terms]]
 
     def scores(
         self, terms: NDArray[np.int32], rows: NDArray[np.int64], weights: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
-        """Return (len(rows),) the BM25 scores of these rows, as if there were no others; 0 for a row without the terms.
+        """Return (len(rows),) the BM25 scores of these rows, as if they were all rows; 0 for a row without the terms.
 
         Args:
             terms: distinct numbers, as from ``terms`` and ``row_terms``.
@@ -276,8 +275,7 @@ class KeywordIndex:
     ) -> NDArray[np.float64]:
         """Return (len(names),) how rare the rows are that hold all terms of each name: 1 for one row, 0 for all rows.
 
-        It is the log of rows to rows with the name, relative to the log of rows. One look through the terms serves all
-        names.
+        The value is log(rows / rows with the name) / log(rows). One pass over the terms serves all names.
 
         Args:
             names: the sorted terms of each name; at least one term each.
@@ -318,7 +316,7 @@ def row_entries(ends: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[np.int6
     """Return the places of all entries of some rows, and for each entry its row's place in ``rows``.
 
     Args:
-        ends: (all rows + 1,) where each row's entries begin, and where the last end, as in a CSR matrix.
+        ends: (all rows + 1,) the place where the entries of each row begin, and their end (``indptr`` of a CSR matrix).
     """
     begins = np.asarray(ends[rows], np.int64)
     lengths = ends[rows + 1] - begins

@@ -135,7 +135,7 @@ def _place(span: Span, node: object, keys: dict[str, str]) -> list[Any]:
 
 
 def decode(encoded: _Encoded, namespace: str) -> OverviewRows:
-    """Return the overview with its edges, with the ids of a namespace."""
+    """Return an encoded overview with its edges. All ids are made for ``namespace``, from the names in the archive."""
     own_id = overview_id(namespace, encoded["layer"], encoded["key"])
     scalars: dict[str, Any] = {name: encoded[name] for name in _SCALARS}
     overview = Overview(

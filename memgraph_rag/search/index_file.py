@@ -50,8 +50,8 @@ def write_index(arrays: Mapping[str, Array], path: Path) -> None:
 def read_index(path: Path) -> dict[str, Array] | None:
     """Return the index in a file; None if the file is missing, damaged, or of another format.
 
-    The arrays are read-only and mapped to the file. Their checksums are compared before, so that only the pages that a
-    search needs become the process's memory.
+    The arrays are read-only and mapped to the file, so that only the pages that a search needs take memory of the
+    process. Before that, ordinary reads of the file compare the checksums, because reads of a map would keep all pages.
     """
     try:
         with path.open("rb") as file:

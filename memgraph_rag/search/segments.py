@@ -119,7 +119,7 @@ class SegmentSearch:
     ) -> list[Evidence]:
         """Return the k best segments of an extent, best first; fewer if fewer match.
 
-        A graph search puts those first that hold the query word for word. Its score is a probability among the
+        A graph search puts the segments first that hold the query word for word. Its score is a probability among the
         candidates that ``ranking`` compares, 0 for segments after them, and a fused reciprocal rank in texts without
         names and speakers. If conversations and other texts are searched together, the score falls with the rank among
         the segments of the same kind and grows with the nearness of the kind to the query. The other scores are fused
@@ -204,7 +204,7 @@ class SegmentSearch:
     def select_period(self, extent: Extent) -> AsOf:
         """Return the part of the namespace that was said within the extent's time span, in all documents.
 
-        The documents of the extent are not applied.
+        The field ``documents`` of the extent is not applied.
 
         Raises:
             SearchMemoryExceeded: the namespace is too large for memory, whatever ``space`` is.
@@ -228,8 +228,8 @@ class SegmentSearch:
     def check_names(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
         """Return each name in a question, as the question writes it, and whether one of the texts holds the name.
 
-        Empty if the question is not English. Abbreviations, and choices after the question mark, are not names. Left
-        out are names inside longer names, names of stop words and initials only, and all names after the first 32.
+        Empty if the question is not English. Abbreviations, and choices after the question mark, are not names. A name
+        is left out if it is inside a longer name, consists of stop words and initials, or follows the first 32 names.
         """
         asked = select_checked_part(question)
         names = drop_nested_names(find_names(asked, self._recognizer)) if asked else []
@@ -238,7 +238,7 @@ class SegmentSearch:
     def find_similar_names(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
         """Return the names in the texts that are spelt almost like one of the given names, each once.
 
-        A given name that a text holds adds none.
+        A given name that a text holds gives no similar name.
         """
         return list(dict.fromkeys(filter(None, (correct_name(name, texts) for name in names))))
 

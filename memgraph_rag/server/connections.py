@@ -45,7 +45,7 @@ class BoundedConnection(H11Protocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        """Process bytes, and set a deadline when a part of a request begins; further bytes of it do not move it."""
+        """Process bytes. Set a deadline when the head or the body of a request begins; later bytes do not move it."""
         super().data_received(data)
         self._watch()
 

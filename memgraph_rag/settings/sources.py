@@ -60,7 +60,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """An unchecked value and its origin."""
+    """The value of a setting as it was read, before any check, and the place where it was read."""
 
     given: object
     origin: Origin

@@ -41,7 +41,7 @@ _SAYS_NOTHING = re.compile(r"\W*(?:(?:yes|no|none|nothing|unknown|n/?a)\W*)*", r
 
 
 class Reflection:
-    """The model's judgement of one reading by P(Yes).
+    """The model's judgement of one reading by P(Yes): do the nodes read so far answer the question?
 
     Args:
         yes_threshold: a Yes counts above this probability (t_p); by default the calibration's threshold, else 0.5.
@@ -74,13 +74,13 @@ class Reflection:
 
     @property
     def is_enough(self) -> bool:
-        """Whether the model has said Yes often enough; a later No takes no Yes back."""
+        """Whether the model has said Yes often enough; a later No does not lower the count."""
         return self._yes_count >= self._yes_needed
 
     def describe_missing(self) -> str:
-        """Return the model's reply about what is missing, on one line.
+        """Return the model's reply about the missing facts, on one line.
 
-        Each call uses up one of ``most_reasons``. Empty if none is left, or if the model's replies say nothing.
+        Each call uses up one of ``most_reasons``. The reply is empty if none is left, or if all replies say nothing.
         """
         if not self._reasons_left:
             return ""
@@ -89,7 +89,7 @@ class Reflection:
 
 
 class GeneratedVerdict:
-    """The model's judgement in its own words: -2 if what was read is enough, else -1 and what is missing.
+    """The model's judgement in its own words: -2 if the nodes read so far are enough, else -1 and the missing fact.
 
     A reply in another form is requested again, as ``ask`` does. Without a reply in this form reading is not enough.
 
@@ -107,7 +107,7 @@ class GeneratedVerdict:
         """Whether the model's last verdict was -2."""
 
     def judge(self) -> None:
-        """Ask the model for its verdict on everything that was read, in place of the last verdict.
+        """Ask the model for its verdict on all nodes read so far. It replaces the last verdict.
 
         Without a reply in the right form reading is not enough, and no reason is known.
         """
@@ -116,9 +116,9 @@ class GeneratedVerdict:
         self._reason = reply["rest"] if reply is not None else ""
 
     def describe_missing(self) -> str:
-        """Return what the model said is missing; empty if it said nothing or ``tells_reason`` is off.
+        """Return the missing fact in the model's words; empty if the model named none or ``tells_reason`` is off.
 
-        If ``is_enough``, it is the model's answer instead.
+        If ``is_enough``, return the model's answer instead.
         """
         return self._reason if self._tells_reason and _says_something(self._reason) else ""
 

@@ -27,7 +27,8 @@ def write_in_context(title: str, segments: Sequence[Segment], context: Iterable[
     """Return the text to embed for each segment of a document: a passage after its title, a turn after its day.
 
     A turn without a time, and a passage of a document without a title, is embedded alone. A title is cut to 300
-    characters.
+    characters. In a program, the signatures of the definitions that a segment continues follow the title. Markup is
+    left out.
 
     Args:
         context: the document's annotations, if the document has the layer ``context``. Each segment then follows the
@@ -66,7 +67,7 @@ def _whole_heads(segments: Sequence[Segment], context: Iterable[Annotation]) -> 
 
 
 def mix_neighbours(vectors: Matrix, segments: Sequence[Segment]) -> Matrix:
-    """Return (n, d) the vectors of a document's segments, with shares of neighbours' vectors added to turns' vectors.
+    """Return the (n, d) vectors of a document's segments; a turn's vector includes a share of its neighbours' vectors.
 
     "Yes, last week!" means nothing alone. The texts themselves are not joined, because a short question would not count
     in the vector of a long answer. Echoes have only echoes as neighbours: they are no context of evidence.

@@ -248,7 +248,7 @@ def _plain_value(value: object) -> MetadataValue | date | None:
 
 
 def read_notebook(source: str) -> str | None:
-    """Return the cells of a Jupyter notebook as Markdown, code in fences, without outputs; None for other JSON."""
+    """Return a Jupyter notebook's cells as Markdown, code in fences, outputs left out; None for any other text."""
     try:
         notebook = json.loads(source)
         language = notebook.get("metadata", {}).get("language_info", {}).get("name", "python")

@@ -135,7 +135,7 @@ class Page:
         return _takes_turns(len(self.turns), sum(len(turn.text) for turn in self.turns), layers)
 
     def take_fitting(self, turns: Iterable[PageTurn]) -> list[PageTurn]:
-        """Return the first of these turns that still fit the page's size, at least the first one.
+        """Return the first of these turns, as many as the page has room for, at least the first one.
 
         Empty without turns, or if the page has ``MOST_TURNS``. Whether the page is open is not checked. An iterator may
         lose one further turn.
@@ -150,7 +150,7 @@ class Page:
         return fitting
 
     def replace_turns(self, turns: Sequence[PageTurn]) -> Page:
-        """Return a copy of the page with these turns in place of its own; segments and record stay those stored."""
+        """Return a copy of the page with these turns in place of its own, and with the stored segments and record."""
         return replace(self, turns=tuple(turns))
 
     @property
@@ -182,7 +182,7 @@ def is_page_key(key: str) -> bool:
 def is_page(record: DocumentRecord, segments: Sequence[Segment]) -> bool:
     """Return whether a document under a page's key is a page that a session stored.
 
-    A key with a hash is not compared with user and session.
+    The key must be the key of the user and the session in the metadata. A key with a hash of long names is not checked.
 
     Args:
         segments: all segments of the document.
@@ -218,7 +218,7 @@ def _takes_turns(turns: int, characters: int, layers: Iterable[str]) -> bool:
 def detect_page_language(page: Page, text: str) -> tuple[str, bool]:
     """Return the language of a page that gets this text, and whether its stored words keep their stems.
 
-    Otherwise the stored segments must be written again: the index of a store holds stems.
+    If the stems change, the stored segments must be written again: the index of a store holds stems.
     """
     language = detect_language(text)
     return language, page.record is None or stemmer_name(page.record.language) == stemmer_name(language)
@@ -264,7 +264,7 @@ def _parse_turns(
 def read_turns(
     conversation: Conversation, messages: Sequence[Message | Mapping[str, Any]], *, now: str
 ) -> list[PageTurn]:
-    """Return the turns of these messages, in order; of several turns with one id only the last, in the first's place.
+    """Return the turns of these messages, in order. The last of several turns with one id replaces the first one.
 
     A turn's id is made from the ``id`` in its mapping, else from its role, time and content. A turn with neither ``id``
     nor time has an empty id: its place decides which turn it is (``count_repeated``).

@@ -94,11 +94,11 @@ class Evidence:
     Attributes:
         segment: the segment; of a run, its best segment.
         score: the score that decided the rank. It is no confidence; scores of different modes are not comparable.
-        why: the rank, from 1, in each list that contains the segment, by the name of the list.
-        path: the entities through which a graph search reached the segment, the largest share first.
+        why: the name of each list that contains the segment, and the segment's rank in the list, from 1.
+        path: the entities through which a graph search reached the segment, the largest share of the score first.
         relevance: the share of passages with the same cosine to the query that are evidence, from 0 to 1. None if the
             embedder is not calibrated, and in mode "keywords", which embeds nothing.
-        standing: whether a statement of the speaker about itself still holds; None if the segment has no known one.
+        standing: whether the speaker's statement about itself still holds; None if the segment has no known statement.
         run: all segments of a run, in document order and without a gap; empty for a single segment.
         days: the days that relative words of the text name ("yesterday"), counted from the day of the text.
     """

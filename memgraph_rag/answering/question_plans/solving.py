@@ -36,14 +36,14 @@ class AskPart(Protocol):
 
 
 class HopParts(Protocol):
-    """Keeps the parts of a question, and reads for them."""
+    """Records the parts of a question, and reads for a part."""
 
     def keep(self, part: Part, /) -> Part:
         """Record a part that was asked in another session, and return it."""
         ...
 
     def ask(self, question: str, /, *, accepts: Callable[[str], bool]) -> Generator[Step | Part, None, Part]:
-        """Read for a question, yield the steps and the part, and return it; a value must be accepted."""
+        """Read for a question, yield the steps and the part, and return the part; a value must pass ``accepts``."""
         ...
 
 
@@ -78,7 +78,7 @@ def solve(
 
 
 def solve_comparison(plan: Comparison, ask: AskPart) -> Generator[Step | Part, None, Solved | None]:
-    """Ask for both values, yield the steps and the parts, and return the answer; None if no values can be compared."""
+    """Ask for both values, yield the steps and the parts, and return the answer; None if they cannot be compared."""
     people = list(plan.things)
     for place, asked in enumerate(plan.role_questions() or ()):
         part = yield from ask(asked)
@@ -115,7 +115,7 @@ def _compare(plan: Comparison, values: Sequence[str]) -> str:
 
 
 def solve_elapsed(plan: Elapsed, ask: AskPart) -> Generator[Step | Part, None, Solved | None]:
-    """Ask for both days, yield the steps and the parts, and return the time between them; None without both days."""
+    """Ask for both days, yield the steps and the parts, and return the time between them; None if a day is missing."""
     parts: list[Part] = []
     for asked in plan.questions():
         parts.append((yield from ask(asked, wants_day=True)))
@@ -136,17 +136,18 @@ def follow_hops(
     parts: HopParts,
     is_name: Callable[[str], bool],
 ) -> Generator[Step | Part, None, str | None]:
-    """Yield the parts; return the question with the names that its phrases describe; None if no phrase gave a name.
+    """Replace phrases of a question by the names that they describe; yield the parts, and return the new question.
 
-    A phrase is asked for in the session first. Once a name was found, a phrase without a value there is searched for by
-    itself: the passages about the name are not those about the question.
+    Return None if no phrase gave a name. A phrase is asked for in the session first. Once a name was found, a phrase
+    without a value is searched for by itself: the session has read about the question, not about the new name.
 
     Args:
-        titles: titles of what was read.
+        titles: titles of the documents that were read.
+        plans: finds the phrase whose name is asked for next.
         ask_behind: asks a question in the session that has read for the whole question.
-        read: all nodes that were read there. A value that they do not contain is not used.
-        parts: keeps parts, and reads for them.
-        is_name: whether a value names a thing of the graph. Another value ("the shoes") takes no phrase's place.
+        read: the text that the session has read. A value that the text does not contain is not used.
+        parts: records each part, and reads for a part that is searched for by itself.
+        is_name: whether a value names a thing of the graph. Another value ("the shoes") replaces no phrase.
     """
     rewritten, values, without = spell_out_kinship(question), list[str](), list[str]()
     for _ in range(_MOST_HOPS):

@@ -55,7 +55,7 @@ class Member:
 
 @dataclass(slots=True)
 class LibraryTree:
-    """The members by level and id, and the members' ids of each group."""
+    """The members by level and id (``levels``), and the ids of the members of each overview, by its id (``below``)."""
 
     levels: defaultdict[int, dict[str, Member]] = field(default_factory=lambda: defaultdict(dict[str, Member]))
     below: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
@@ -102,11 +102,11 @@ class LibraryTree:
 def regroup(
     orphans: Sequence[Member], groups: Mapping[str, Sequence[Member]], bounds: Bounds
 ) -> tuple[list[list[Member]], list[str]]:
-    """Return new groups for the orphans, and the ids of the groups that they replace.
+    """Return new groups for the orphans (members without a group), and the ids of the groups that they replace.
 
     An orphan joins the nearest group: an existing group, which is then formed again, or a new group with other orphans.
-    A replaced group may become several groups. Both lists are empty without orphans, and for a single orphan if there
-    is no group.
+    A replaced group may become several groups, because ``bounds`` limits the sizes. Both lists are empty without
+    orphans, and for a single orphan if there is no group.
     """
     if not orphans or (len(orphans) == 1 and not groups):
         return [], []

@@ -260,7 +260,7 @@ class TransformersModel:
         return cache
 
     def borrow_cache(self) -> RowCache:
-        """Return a cache without rows for a session, maybe with the buffers of an earlier one; see ``give_back``."""
+        """Return a cache without rows for a session, maybe with buffers of an earlier session; see ``give_back``."""
         return RowCache(rows=0) if self._reading is None else self._reading.borrow()
 
     def give_back(self, cache: RowCache) -> None:
@@ -341,7 +341,11 @@ class TransformersModel:
         return journal_key(f"{self.name} {self._folder} {self.number_format}", prompt, max_tokens, stop, schema)
 
     def padding(self, new: int, total: int) -> int:
-        """Return how many tokens of padding to read after ``new`` tokens of a row with ``total`` tokens."""
+        """Return how many padding tokens follow ``new`` tokens: up to a multiple of 16, or to the end of the window.
+
+        Args:
+            total: the number of tokens of the row, the new tokens included and padding excluded.
+        """
         return min(-new % _ROUNDED, self.window - total)
 
     @property

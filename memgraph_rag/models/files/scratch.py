@@ -22,7 +22,7 @@ _MAKING = ".making-"  # begins the names of unfinished folders
 
 @contextmanager
 def check_cache(cache_dir: Path) -> Iterator[None]:
-    """Turn the system's error for a closed or full folder into an error of this library."""
+    """Turn the system's error for an unreadable, protected or full folder into an error of this library."""
     try:
         yield
     except OSError as exc:
@@ -35,7 +35,7 @@ def check_cache(cache_dir: Path) -> Iterator[None]:
 
 @contextmanager
 def scratch_folder(parent: Path) -> Iterator[Path]:
-    """Make a temporary folder on the disk of the cache, so that the result can be moved in one step."""
+    """Make a temporary folder in ``parent``, from which a result can be moved in one step; remove it at the end."""
     parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{_MAKING}{os.getpid()}-", dir=parent))
     try:
@@ -46,7 +46,7 @@ def scratch_folder(parent: Path) -> Iterator[Path]:
 
 
 def remove_abandoned(parent: Path) -> None:
-    """Remove the temporary folders of killed processes, which no process has locked.
+    """Remove the temporary folders that killed processes left in ``parent``: the folders that no process locks.
 
     Empty folders stay, because another process may be about to lock them, and they take no space.
     """

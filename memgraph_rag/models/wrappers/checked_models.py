@@ -149,7 +149,11 @@ class CheckedRecognizer:
 
 
 class CheckedModel(ForwardingModel):
-    """A ``LanguageModel`` whose generations are checked and whose texts are made storable. Sessions are not checked."""
+    """A ``LanguageModel`` that checks the results of another model, and replaces characters that no store can hold.
+
+    A result without the form of the contract (a generation for each prompt, with offsets, attention and cost) raises
+    ``ModelError``. Sessions are not checked.
+    """
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text; see ``LanguageModel.count_tokens``.

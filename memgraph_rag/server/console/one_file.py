@@ -31,7 +31,7 @@ _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u20
 
 
 def write_page(inside: Mapping[str, Any]) -> str:
-    """Return the page with results of operations inside, from which it answers its own calls; see ``read_inside``."""
+    """Return the console as one HTML page that takes results from ``inside`` (``read_inside``), not from a server."""
     style = _asset("console/console.css")
     scripts = (_asset("vendor/cytoscape.min.js"), _join_modules())
     hashes = " ".join(map(_hash, scripts))

@@ -17,7 +17,7 @@ from memgraph_rag.types import Carrier, Standing, Statement, Tie
 
 
 class FoundPassage(Passage):
-    """A passage with the reasons for its rank (``Evidence``)."""
+    """A passage with its ids and the reasons for its rank, from ``Evidence``."""
 
     document_id: str
     segment_id: str

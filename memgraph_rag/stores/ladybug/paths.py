@@ -92,7 +92,7 @@ def check_place(place: str, *, read_only: bool) -> None:
 
 
 def has_log(place: str) -> bool:
-    """Return whether a log or the shadow file of a file is not empty: it may hold writes without a checkpoint."""
+    """Return whether a log or the shadow file of a store's file has content: maybe writes that the file lacks."""
     return any(log.exists() and log.stat().st_size for log in (Path(place + suffix) for suffix in PENDING))
 
 

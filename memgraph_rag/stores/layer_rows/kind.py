@@ -26,7 +26,7 @@ class DocumentWrite:
     """A running transaction: its statements, and the consequences of its deletions that are still open.
 
     Attributes:
-        found: the rows of the stored documents among those that the transaction names, by id, before its changes.
+        found: the stored rows, by id, of the documents that the transaction names, as they were before its changes.
         removed_writings: the written forms of entities in the deleted mentions and titles.
         parted: ids of the entities that deleted relations joined.
         unnamed: ids of the entities without a mention or title; they are deleted last.
@@ -84,7 +84,7 @@ class RowKind(ABC):
 
     @abstractmethod
     def texts(self, graph: DocumentGraph) -> Iterable[str]:
-        """Return all texts of the rows that a store keeps, some ids too, to check that they can be stored."""
+        """Return all texts and some ids of the rows, to check that a store can keep them."""
 
     @abstractmethod
     def segment_ids(self, graph: DocumentGraph) -> Iterable[str]:
@@ -98,7 +98,7 @@ class RowKind(ABC):
         """
 
     def list_embedded(self, graph: DocumentGraph) -> Sequence[Embedded]:
-        """Return the rows that have embeddings, with these; nothing for a kind without embeddings."""
+        """Return the rows that have embeddings, with their embeddings; an empty list for a kind without embeddings."""
         del graph
         return ()
 
@@ -106,18 +106,18 @@ class RowKind(ABC):
 
     @abstractmethod
     def create(self, write: DocumentWrite, graphs: Sequence[DocumentGraph]) -> None:
-        """Store the rows of this kind of documents that have none yet. Their segments are stored already.
+        """Store the rows of this kind, for documents without such rows. Their segments are stored already.
 
         It also completes earlier deletions of the transaction (``removed_writings``, ``parted``), even without graphs.
         """
 
     @abstractmethod
     def remove(self, write: DocumentWrite, document_ids: Sequence[str]) -> None:
-        """Delete all rows of documents that are deleted with their segments."""
+        """Delete all rows of these documents. The caller deletes the documents and their segments afterwards."""
 
     @abstractmethod
     def remove_layers(self, write: DocumentWrite, document_ids: Sequence[str], layers: Collection[str]) -> None:
-        """Delete the rows of these layers, all of this kind, of documents that stay. Other layers of the kind stay."""
+        """Delete the rows of these layers, all of this kind. The documents and other layers of the kind stay."""
 
     @abstractmethod
     def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -134,7 +134,7 @@ class RowKind(ABC):
 
     @abstractmethod
     def decode(self, archived: Mapping[str, Any], ids: Ids) -> dict[str, Any]:
-        """Return fields of a ``DocumentGraph`` from those of an archived document.
+        """Return fields of a ``DocumentGraph`` from the fields of an archived document.
 
         Raises:
             ValueError: the fields contradict each other.
@@ -142,7 +142,7 @@ class RowKind(ABC):
 
 
 def require(graph: DocumentGraph, rules: Mapping[str, bool]) -> None:
-    """Refuse a document that breaks one of these rules.
+    """Refuse a document that breaks a rule; ``rules`` says of each rule, in words, whether the document keeps it.
 
     Raises:
         StoreError: names the first broken rule.

@@ -124,7 +124,7 @@ class Home:
         return self.path / "bulk-import"
 
     def put_back(self) -> None:
-        """Restore the files that were set aside, in place of those of a failed or killed import.
+        """Restore the files that were set aside, in place of the files of a failed or killed import.
 
         Other files of the import are removed. If no files were set aside, the databases stay as they are. The caller
         holds the lock.

@@ -19,7 +19,7 @@ from memgraph_rag.types import DocumentGraph
 
 
 def check_appended(graph: DocumentGraph, kept: int) -> None:
-    """Refuse a graph that would lose rows if only its last segments were stored.
+    """Refuse a graph that would lose rows if only its segments after the first ``kept`` were stored.
 
     Raises:
         StoreError: the graph has no new segment, or has rows other than annotations of single segments.
@@ -35,10 +35,16 @@ def check_appended(graph: DocumentGraph, kept: int) -> None:
 
 
 def require_content(stored: rows.Row | None, graph: DocumentGraph, before: str, *, kept: int) -> None:
-    """Refuse to revise a document with this stored row; it is None, and ``before`` empty, for a new document.
+    """Refuse to revise a document whose stored content is not the content that the caller has read.
+
+    Args:
+        stored: the stored row of the document; None if the document is not stored.
+        before: the hash of the content that the caller has read; empty for a new document.
+        kept: the number of first segments that stay as they are stored; 0 if all segments are written.
 
     Raises:
-        DocumentChanged: the stored content has another hash than ``before``; or, with ``kept``, other layers.
+        DocumentChanged: the stored hash is not ``before``; or segments are kept, and the stored layers are not those of
+            ``graph``.
     """
     is_same = (stored["sha256"] if stored else "") == before
     if not is_same or (kept and stored and sorted(stored["layers"]) != sorted(graph.document.layers)):
@@ -52,8 +58,8 @@ def require_content(stored: rows.Row | None, graph: DocumentGraph, before: str, 
 def append(write: DocumentWrite, graph: DocumentGraph, *, kept: int) -> None:
     """Store the segments after the first ``kept``, their annotations, and the record of the whole document.
 
-    The vector of a turn depends on the turns around it. So the vector of the last kept segment is stored again, and
-    that of the last kept segment of each kind (evidence, echo).
+    The vector of a turn depends on the turns around it. So the vector of the last kept segment of each kind
+    (evidence, echo) is stored again.
     """
     document, segments = graph.document, graph.segments
     added = replace(graph, segments=segments[kept:], segment_embeddings=graph.segment_embeddings[kept:])

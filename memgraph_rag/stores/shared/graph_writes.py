@@ -269,7 +269,7 @@ def replace(write: DocumentWrite, graphs: Sequence[DocumentGraph]) -> list[tuple
 
 
 def revise(write: DocumentWrite, graph: DocumentGraph, *, before: str, kept: int) -> Action:
-    """Store a document if its stored content has the hash ``before``; with ``kept``, only the segments after those.
+    """Store a document, or its segments after the first ``kept``, if its stored content has the hash ``before``.
 
     An empty ``before`` means that the document must not exist. Returns ``ADDED`` or ``REPLACED``.
 

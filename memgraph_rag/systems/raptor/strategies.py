@@ -38,7 +38,7 @@ class Raptor:
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield one step for each node of any level, nearest to the question first, until the budget.
 
-        Without given documents, at most eight take part. See ``Strategy.read``.
+        If the context names no documents, at most eight are searched (``documents_to_walk``). See ``Strategy.read``.
         """
         hits = _similarities(question, context)[: self._most_nodes]
         chosen: list[tuple[Node, float]] = []
@@ -69,8 +69,8 @@ class RaptorTraversal:
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield one step for each chosen node, level by level from the top, nearest to the question first.
 
-        On each level the k nearest nodes directly below the chosen ones are chosen. Reading ends with the window.
-        Without given documents, at most eight take part. See ``Strategy.read``.
+        On each level the k nearest nodes directly below the chosen nodes are chosen. Reading ends with the window. If
+        the context names no documents, at most eight are searched (``documents_to_walk``). See ``Strategy.read``.
         """
         hits = _similarities(question, context)
         points = [hit.node_id for hit in hits if hit.kind == "point"]

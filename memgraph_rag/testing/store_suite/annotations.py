@@ -22,7 +22,7 @@ def with_annotations(
 ) -> DocumentGraph:
     """Return a copy of the document with one more annotation for each text.
 
-    The first annotation belongs to all segments, the others belong to no segment.
+    The first annotation belongs to all segments, each other annotation to the whole document.
     """
     document = graph.document
     everything = tuple(segment.id for segment in graph.segments)
@@ -38,7 +38,7 @@ def with_annotations(
 
 
 def add_places(store: GraphStore, graph: DocumentGraph) -> DocumentGraph:
-    """Return the document with ids and places in its annotations."""
+    """Return the document with the id, document id and index of each annotation, for the namespace of a store."""
     layers: dict[str, int] = {}
     items = []
     for item in graph.annotations:

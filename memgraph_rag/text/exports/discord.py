@@ -25,7 +25,7 @@ def matches(files: ExportFiles) -> bool:
 
 
 def read(files: ExportFiles) -> Iterator[Document | Failure]:
-    """Yield a document for each month of each channel, whose messages may be in several files."""
+    """Yield a document for each month of a channel, from all its files; a ``Failure`` for a channel of another form."""
     parts: dict[str, list[Mapping[str, Any]]] = {}
     for name in _names(files):
         part = files.json(name)
