@@ -47,7 +47,7 @@ class GraphAsOf:
         return self._graph.namespace
 
     def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
-        """Return all documents, or those with these ids, with at least one segment in the period, by key."""
+        """Return all documents, or the documents with these ids, that have a segment in the period, by key."""
         return [record for record in self._graph.documents(ids) if record.id in self._as_of.documents]
 
     def nodes(self, node_ids: Sequence[str]) -> list[Node]:

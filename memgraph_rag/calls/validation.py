@@ -147,7 +147,7 @@ def check_relevance(least: float | None, *, mode: object, embedder: Embedder) ->
     """Check the argument ``min_relevance`` of a search; None is always valid. The mode "keywords" is refused.
 
     Raises:
-        SettingsError: it is not a number from 0 to 1, or the mode or the embedder gives no relevance.
+        SettingsError: ``least`` is not a number from 0 to 1, or the mode or the embedder gives no relevance.
     """
     if least is None:
         return
@@ -182,7 +182,7 @@ def check_question(question: str) -> str:
     """Return the question in the form of ``clean_text``.
 
     Raises:
-        QuestionError: it is not a str, is empty, or is longer than 20,000 characters.
+        QuestionError: the question is not a str, is empty, or is longer than 20,000 characters.
     """
     if not isinstance(question, str):
         raise QuestionError(f"Expected a question as a str, got {type(question).__name__}. Pass its text.")
@@ -209,7 +209,7 @@ def check_limits(limits: object, *, takes: Collection[str] = ("seconds", "tokens
         takes: the names of the limits that the call supports.
 
     Raises:
-        SettingsError: it is not a ``Limits``, a limit is not a number above 0, or the call does not support it.
+        SettingsError: ``limits`` is not a ``Limits``, a limit is not a number above 0, or the call does not support it.
     """
     if limits is None:
         return Limits()

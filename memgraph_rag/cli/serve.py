@@ -187,7 +187,7 @@ def token(
 def list_tokens(*, tokens: Tokens = None, as_json: Json = False) -> None:
     """List the tokens: id, namespace, label and dates, without the secret.
 
-    The oldest comes first. Expired and damaged tokens are listed too, revoked ones are not.
+    The oldest comes first. Expired and damaged tokens are listed too, revoked tokens are not.
     """
     grants = TokenFolder(tokens).grants()
     if as_json:

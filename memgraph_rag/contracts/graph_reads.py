@@ -112,15 +112,15 @@ class GraphReader(NodeReader, Protocol):
 
         The order is by descending cosine to ``vector``, ties by relation id; without a vector, by relation id. A store
         reads in one transaction, whatever the number of entities and relations, and in a second one when the k-th and
-        the next relation tie. For an entity with hundreds of relations, a store may compare only those that are among
-        the nearest of the whole namespace.
+        the next relation tie. For an entity with hundreds of relations, a store may compare only relations among the
+        nearest of the whole namespace.
         """
         ...
 
     def segments_naming(
         self, entity_ids: Sequence[str], *, vector: Vector, k: int, documents: Sequence[str] | None = None
     ) -> list[Hit]:
-        """Return the k segments nearest to ``vector`` among those that mention one of these entities; ties by id.
+        """Return the k segments nearest to ``vector`` that mention one of these entities; ties by id.
 
         Echoes and segments without an embedding are left out. A title that names an entity is no mention. The score is
         the cosine.
@@ -218,8 +218,8 @@ class SearchedGraph(NodeReader, Protocol):
     def statistics(self) -> Mapping[str, int]:
         """Return the number of nodes by label and of edges by relationship type, in this namespace.
 
-        A label or type without rows has 0. Points of the layer ``clusters`` are counted as ``ClusterSummary``, those of
-        ``points`` as ``InformationPoint``. The nodes of the namespace and of the schema are not counted.
+        A label or type without rows has 0. Points of the layer ``clusters`` are counted as ``ClusterSummary``, points
+        of ``points`` as ``InformationPoint``. The nodes of the namespace and of the schema are not counted.
         """
         ...
 
@@ -234,7 +234,7 @@ class SearchedGraph(NodeReader, Protocol):
         ...
 
     def keep_index(self, write: Callable[[Path], None], *, version: int, nbytes: int) -> None:
-        """Create an index file, and keep it until something is deleted, or until another one is kept.
+        """Create an index file, and keep it until something is deleted, or until another index is kept.
 
         No file is kept, and no error is raised, when the namespace has another version by then, when the file cannot be
         written, or when the store has no place for it. ``write`` may then not be called.

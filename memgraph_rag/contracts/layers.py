@@ -76,7 +76,7 @@ class LearningLayer(Layer, Protocol):
     def extract(
         self, question: str, documents: Sequence[SplitDocument], *, namespace: str, models: Models
     ) -> list[LayerRows]:
-        """Return the rows of each document that bear on a question, one per document, in order.
+        """Return the rows that bear on a question: a ``LayerRows`` for each document, in order.
 
         The rows are ready for ``GraphWriter.learn``, which stores mentions and relations only.
         """
@@ -128,9 +128,9 @@ class MemoryLayer(Protocol):
         ...
 
     def build(self, graph: MemoryGraph, *, models: Models, progress: Progress | None = None) -> Iterator[OverviewRows]:
-        """Yield the overviews that are missing, in parts, the lower levels first; nothing when none is missing.
+        """Yield the missing overviews in parts, the lower levels first; nothing if no overview is missing.
 
         The caller stores each part in one transaction before it asks for the next, so that the next call resumes after
-        an interruption. The work is proportional to what is missing, not to what exists.
+        an interruption. The work grows with the missing overviews, not with the stored overviews.
         """
         ...

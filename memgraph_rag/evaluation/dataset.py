@@ -131,7 +131,7 @@ class Folder:
         """Return the unit of evidence at a character: the id of the turn there, or the document's key without turns.
 
         Raises:
-            KeyError: the folder has turns, but none of this document.
+            KeyError: the folder has turns, but no turn of this document.
         """
         if self.kind != "turn":
             return key

@@ -64,7 +64,7 @@ class Row(_Record):
 
 
 class WinRates(_Record):
-    """The judge's part of a table: each method's answers are compared with those of one method, by each criterion."""
+    """The judge's part of a table: the answers of each method are compared with those of ``against``, by criterion."""
 
     against: str
     criteria: Sequence[str]

@@ -35,7 +35,7 @@ class BoundedConnection(H11Protocol):
 
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - as uvicorn's
-        """Accept a connection. If there are too many, close an idle one, or the new one if every other has a call."""
+        """Accept a connection. If too many are open, close an idle one, or this one if all others answer requests."""
         self._opened_at = self.loop.time()
         self._expected_part, self._deadline = "", None
         super().connection_made(transport)

@@ -102,7 +102,7 @@ def user_file() -> Path:
 def project_file() -> Path | None:
     """Return the nearest ``memgraph_rag.toml`` in the working directory and its parents, up to the repository's root.
 
-    None if there is none, if the nearest one is the user's own file, or if the working directory was deleted.
+    None if there is no such file, if the nearest file is the user's own file, or if the working directory was deleted.
 
     The root is the folder that contains ``.git``. Outside a repository only the working directory counts, so that a
     file of another user in a parent folder has no effect.

@@ -46,8 +46,8 @@ class Reflection:
     Args:
         yes_threshold: a Yes counts above this probability (t_p); by default the calibration's threshold, else 0.5.
         yes_needed: reading is enough after this many Yes in all (t_n).
-        most_reasons: how often the model may be asked what is missing; a reply takes seconds on a CPU.
-        request: the prompt that asks what is missing.
+        most_reasons: how often the model may be asked for the missing facts; a reply takes seconds on a CPU.
+        request: the prompt that asks for the missing facts.
     """
 
     def __init__(

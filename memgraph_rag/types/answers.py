@@ -247,7 +247,7 @@ class Part:
 
     Attributes:
         value: the shortest phrase that answers the part; empty if nothing was found.
-        citations: the sentences that the value rests on, those that hold the value first.
+        citations: the sentences that the value rests on; sentences that contain the value come first.
         nodes_read: how many nodes of the trace were read when the part was answered.
     """
 

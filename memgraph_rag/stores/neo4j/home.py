@@ -88,7 +88,7 @@ class Home:
             raise _folder_error(self.path, exc) from exc
 
     def make(self) -> None:
-        """Create the folder, or use an empty one or an earlier one of ours, and deny access to other users.
+        """Create the folder, or use an empty folder or an earlier ``Home``, and deny access to other users.
 
         Raises:
             SettingsError: the path is unusable as the folder.
@@ -103,7 +103,7 @@ class Home:
             raise _folder_error(self.path, exc) from exc
 
     def configure(self, *, bolt_port: int, http_port: int) -> None:
-        """Write Neo4j's settings, in place of earlier ones: localhost only, small memory, no telemetry."""
+        """Write Neo4j's settings, in place of earlier settings: localhost only, small memory, no telemetry."""
         settings = _CONF.format(address=LOCALHOST, bolt_port=bolt_port, http_port=http_port)
         self.write("conf/neo4j.conf", settings)
 

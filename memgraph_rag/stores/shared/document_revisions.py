@@ -43,8 +43,8 @@ def require_content(stored: rows.Row | None, graph: DocumentGraph, before: str, 
         kept: the number of first segments that stay as they are stored; 0 if all segments are written.
 
     Raises:
-        DocumentChanged: the stored hash is not ``before``; or segments are kept, and the stored layers are not those of
-            ``graph``.
+        DocumentChanged: the stored hash is not ``before``; or segments are kept, and the stored layers are not the
+            layers of ``graph``.
     """
     is_same = (stored["sha256"] if stored else "") == before
     if not is_same or (kept and stored and sorted(stored["layers"]) != sorted(graph.document.layers)):

@@ -142,7 +142,7 @@ def segment_columns(graphs: Sequence[DocumentGraph], *, after: str = "") -> Colu
     """Return the segments of documents as columns, each with the title of its document, else its key, and language.
 
     Args:
-        after: the id of the stored segment before the first one of each document; empty if there is none.
+        after: the id of the stored segment before the first segment of each document; empty if there is none.
     """
     previous_ids = {
         segment.id: before
@@ -216,7 +216,7 @@ def decode_writings(rows: Iterable[Row]) -> Writings:
 
 
 def add_writings(written: Writings, further: Writings) -> None:
-    """Add the counts of ``further`` to those of ``written``, which changes; a new entity is added."""
+    """Add the counts of ``further`` to the counts in ``written``, in place; a new entity is added."""
     for entity_id, writing in further.items():
         written.setdefault(entity_id, Counter()).update(writing)
 
@@ -365,7 +365,7 @@ def decode_hits(rows: Iterable[Row]) -> list[Hit]:
 
 
 def sum_namings(counted: Iterable[tuple[str, str, str, int]]) -> list[Naming]:
-    """Return the namings of (document id, entity id, name, number); those in the text and in the title are one."""
+    """Return the namings of (document id, entity id, name, number); numbers of equal namings are added."""
     numbers: dict[tuple[str, str, str], int] = {}
     for *ends, number in counted:
         key = (ends[0], ends[1], ends[2])

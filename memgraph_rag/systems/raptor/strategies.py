@@ -36,7 +36,7 @@ class Raptor:
         self._most_nodes = most_nodes
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step for each node of any level, nearest to the question first, until the budget.
+        """Yield one step for each node of any level, nearest to the question first, until the budget is reached.
 
         If the context names no documents, at most eight are searched (``documents_to_walk``). See ``Strategy.read``.
         """
