@@ -198,7 +198,11 @@ def test_lists_look_the_same_on_the_site() -> None:
         ("systems/sprag.md", "![a](../../../docs/question.svg)", "![a](../question.svg)"),
         ("results.md", "[a](../no_file.py), [b](/no_page.md)", "[a](../no_file.py), [b](/no_page.md)"),
         ("decisions/README.md", "[a](points.md), [b](../results.md)", "[a](points.md), [b](../results.md)"),
-        ("results.md", "`[a](../Makefile)` [a](#b) [c](https://d.org)", "`[a](../Makefile)` [a](#b) [c](https://d.org)"),
+        (
+            "results.md",
+            "`[a](../Makefile)` [a](#b) [c](https://d.org)",
+            "`[a](../Makefile)` [a](#b) [c](https://d.org)",
+        ),
     ],
 )
 def test_links_are_rewritten_to_where_the_site_has_the_file(page: str, link: str, on_site: str) -> None:
