@@ -27,7 +27,7 @@ from typing import Any, NoReturn
 
 import ladybug
 import pytest
-from lanes import reason_for_full
+from lanes import find_server, reason_for_full
 from memories import OpenMemory, options
 from neo4j import GraphDatabase
 
@@ -188,15 +188,12 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
-LINE = re.compile(r"[\[-](5\.26|2026)[\]-]")
-"""The server that a test needs, in its id."""
-
 LONG = re.compile(r"tests/(test_readme|models/|endpoints/|faults/|layers/|cli/|server/|systems/raptor/)")
 """Files that work with real weights or processes of their own, or for long on purpose."""
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    if LINE.search(item.nodeid) or "neo4j_servers" in getattr(item, "fixturenames", ()):
+    if find_server(item.nodeid) or "neo4j_servers" in getattr(item, "fixturenames", ()):
         item.add_marker("server")
     if reason := reason_for_full(item):
         item.add_marker(pytest.mark.full(reason))
@@ -204,7 +201,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long goes first, so that no worker is left with a long file while the others have nothing to do."""
-    in_order = sorted(items, key=lambda item: (not LINE.search(item.nodeid), not LONG.match(item.nodeid)))
+    in_order = sorted(items, key=lambda item: (not find_server(item.nodeid), not LONG.match(item.nodeid)))
     items[:] = in_order
 
 
@@ -217,8 +214,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class ByServer(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            line = LINE.search(nodeid)
-            return line[1] if line else nodeid.partition("::")[0]
+            return find_server(nodeid) or nodeid.partition("::")[0]
 
     return ByServer(config, log)
 

@@ -12,7 +12,7 @@ import pytest
 
 from memgraph_rag.strategies import list_known_strategies
 
-__all__ = ["reason_for_full"]
+__all__ = ["find_server", "reason_for_full"]
 
 DIFFERS_ON_5_26 = (
     r"tests/stores/test_(migrations|queries|neo4j_answers)\.py",
@@ -48,6 +48,16 @@ ONE_A_FAMILY = {"walk", "pecan", "top_k", "overviews", "raptor"}
 
 ARCHITECTURE = "qwen2"
 """The architecture of the first lane, which the packaged models have; in float32, and in int8 where a test says so."""
+
+
+LINE = re.compile(r"[\[-](5\.26|2026)(?!-\d\d-\d\d)[\]-]")
+"""The release line of a server in an item's id; a date, such as a version of the Model Context Protocol, is none."""
+
+
+def find_server(item_id: str) -> str:
+    """Return the release line of the Neo4j that an item needs, by its id; empty if it needs none."""
+    line = LINE.search(item_id)
+    return line[1] if line else ""
 
 
 def reason_for_full(item: pytest.Item) -> str:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from lanes import DIFFERS_ON_5_26, SECOND, reason_for_full
+from lanes import DIFFERS_ON_5_26, SECOND, find_server, reason_for_full
 from tables import table
 
 from memgraph_rag.testing import store_suite
@@ -50,6 +50,21 @@ def lane_of(place: str, *marks: str, **values: Any) -> str:
 )
 def test_item_has_lane(place: str, values: dict[str, Any], lane: str) -> None:
     assert lane_of(place, **values) == lane
+
+
+@table(
+    ("item_id", "line"),
+    [
+        ("tests/stores/test_migrations.py::test_x[neo4j-5.26]", "5.26"),
+        ("tests/stores/test_reembedding.py::test_x[neo4j-2026-5]", "2026"),
+        ("tests/stores/test_errors.py::test_x[2026]", "2026"),
+        ("tests/server/test_tools.py::test_x[2026-07-28]", ""),
+        ("tests/models/test_recognizer_texts.py::test_x[2026-08-27,Hugendubel,28.90-names1]", ""),
+        ("tests/test_memory.py::test_x[ladybug]", ""),
+    ],
+)
+def test_item_id_names_the_server(item_id: str, line: str) -> None:
+    assert find_server(item_id) == line
 
 
 def test_what_protects_data_is_in_first_lane_on_each_engine() -> None:
