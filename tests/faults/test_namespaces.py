@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 from all_strategies import STRATEGIES
 from fault_world import KEYS, TEXTS, Place, World, open_journaled
-from neo4j import GraphDatabase, Query
 from neo4j.exceptions import Neo4jError
+from past_the_store import run_cypher
 from statements import ABOUT_THE_STORE, DATA, dialect_of
 from tables import table
 
@@ -227,10 +227,7 @@ def _run(memory: Memory, engine: str, place: Place, statement: Statement, given:
     if engine == "ladybug":
         file: Any = memory._parts.store._file  # type: ignore[attr-defined]
         return file.transaction(lambda execute: execute(statement.text, given))
-    address = place.address
-    with GraphDatabase.driver(address["address"], auth=(address["user"], address["password"])) as driver:
-        query = Query(statement.text)  # pyright: ignore[reportArgumentType]
-        return [dict(record) for record in driver.execute_query(query, given, database_="neo4j").records]
+    return run_cypher(place.address, statement.text, **given)
 
 
 # ── what the files say ───────────────────────────────────────────────────────────────────────────────────────
