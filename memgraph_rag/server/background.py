@@ -10,11 +10,12 @@ from __future__ import annotations
 import logging
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Condition, Thread, current_thread
 from typing import TYPE_CHECKING
 
 from memgraph_rag.errors import DocumentNotFound, MemgraphRagError
+from memgraph_rag.server.results import BackgroundWork
 
 if TYPE_CHECKING:
     from memgraph_rag import Memory, Receipt
@@ -29,26 +30,6 @@ _MOST_FAILURES = 20  # kept for the tool status
 
 class _Stopped(BaseException):
     """Interrupts a layer, so that a server ends at once. Finished model replies are in the journal."""
-
-
-@dataclass(frozen=True, slots=True)
-class Backlog:
-    """The state of the background work in one namespace.
-
-    Attributes:
-        layers: the names of the layers that are built in the background.
-        waiting: the number of documents that wait or are being built.
-        doing: the current step in words; empty if nothing is built, or if another namespace is.
-        built: the number of documents that were built, or lacked nothing, since the server started.
-        failures: the last errors, by the id of the document or the name of a layer of the memory. An error stays in it
-            after a later success; beyond a limit the oldest errors are dropped.
-    """
-
-    layers: tuple[str, ...] = ()
-    waiting: int = 0
-    doing: str = ""
-    built: int = 0
-    failures: dict[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,12 +90,12 @@ class Deepener:
                 self._thread.start()
             self._changed.notify_all()
 
-    def backlog(self, namespace: str) -> Backlog:
+    def backlog(self, namespace: str) -> BackgroundWork:
         """Return the state of the background work in a namespace; zeros for a namespace without work."""
         with self._changed:
             is_ours = self._memory is not None and self._memory.namespace == namespace
-            return Backlog(
-                layers=self._layers,
+            return BackgroundWork(
+                layers=list(self._layers),
                 waiting=sum(task.memory.namespace == namespace for task in (*self._group, *self._waiting)),
                 doing=self._doing if is_ours else "",
                 built=self._built[namespace],

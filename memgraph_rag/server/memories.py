@@ -16,7 +16,8 @@ from threading import Condition, Lock, Thread
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memgraph_rag.errors import MemgraphRagError
-from memgraph_rag.server.background import Backlog, Deepener
+from memgraph_rag.server.background import Deepener
+from memgraph_rag.server.results import BackgroundWork
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,7 +126,7 @@ class Memories:
         """Queue a stored document for the background thread; return all background layers (``Deepener.follow``)."""
         return self._deepener.follow(memory, receipt)
 
-    def backlog(self, namespace: str) -> Backlog:
+    def backlog(self, namespace: str) -> BackgroundWork:
         """Return the state of the background work in a namespace, which need not be open."""
         return self._deepener.backlog(namespace)
 

@@ -15,7 +15,6 @@ from pydantic import BaseModel, Field
 
 if TYPE_CHECKING:
     from memgraph_rag import Receipt
-    from memgraph_rag.server.background import Backlog
 
 
 class Problem(BaseModel):
@@ -279,9 +278,9 @@ class BackgroundWork(BaseModel):
 
     layers: list[str]
     waiting: int = Field(description="The number of documents that wait for these layers.")
-    doing: str
+    doing: str = Field(description="The current step in words; empty if nothing is built for this namespace.")
     built: int = Field(description="The number of documents that were built since the server started.")
-    failures: dict[str, str] = Field(description="The errors of documents that could not be built, by id.")
+    failures: dict[str, str] = Field(description="The last errors, by the id of a document or the name of a layer.")
 
 
 class Status(BaseModel):
@@ -302,7 +301,7 @@ class Status(BaseModel):
     background: BackgroundWork
 
     @classmethod
-    def make(cls, counts: Mapping[str, int], backlog: Backlog, **facts: Any) -> Status:
+    def make(cls, counts: Mapping[str, int], background: BackgroundWork, **facts: Any) -> Status:
         """Return the status for counts by label (0 if missing) and the background work; ``facts`` are other fields."""
         return cls(
             documents=counts.get("Document", 0),
@@ -310,12 +309,6 @@ class Status(BaseModel):
             entities=counts.get("Entity", 0),
             questions=counts.get("Question", 0),
             counts=dict(counts),
-            background=BackgroundWork(
-                layers=list(backlog.layers),
-                waiting=backlog.waiting,
-                doing=backlog.doing,
-                built=backlog.built,
-                failures=backlog.failures,
-            ),
+            background=background,
             **facts,
         )
