@@ -1,7 +1,7 @@
 """The coding agents and chat programs that can be connected, and what each keeps in its settings.
 
-Sources and versions of the formats are in docs/agents.md. The module knows no content of a file. Invariant: an
-edit adds one member or item; no client's other settings are named here.
+Sources and versions of the formats are in benchmarks/results/agent_formats.md. The module knows no content of a file.
+Invariant: an edit adds one member or item; no client's other settings are named here.
 """
 
 from __future__ import annotations

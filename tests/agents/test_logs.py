@@ -1,7 +1,7 @@
 """Logs of coding agents: the person's prompts and the agent's words are turns, and nothing else is.
 
 The samples of Claude Code, Codex and OpenCode have the records that the named versions wrote, cut to some fields; those
-of Cursor and VS Code have the shape that docs/agents.md names.
+of Cursor and VS Code have the shape that benchmarks/results/agent_formats.md names.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Both keep their state as VS Code does: a folder for each workspace, whose ``workspace.json`` names the project's folder.
 Invariants: turns are the person's prompts and the agent's texts; tools, thoughts and attached code are left out. The
-forms are not published: sources and versions are in docs/agents.md.
+forms are not published: sources and versions are in benchmarks/results/agent_formats.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The module knows one file at a time. Invariants: turns are the person's prompts and the agent's texts; tools, their
 results, thoughts, summaries, commands and the sessions of subagents are left out. Source: files that Claude Code
-2.1.197, Codex 0.171.0 and OpenCode 1.18.33 wrote; of older versions, docs/agents.md.
+2.1.197, Codex 0.171.0 and OpenCode 1.18.33 wrote; of older versions, benchmarks/results/agent_formats.md.
 """
 
 from __future__ import annotations
