@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from memgraph_rag.answering.evidence import ReadEvidence
 from memgraph_rag.contracts import NodeReader, Search
 from memgraph_rag.errors import SearchMemoryExceeded
-from memgraph_rag.types import Part, Segment, Step, StopReason, as_line
+from memgraph_rag.types import Part, Segment, Step, StopReason, as_line, shorten
 
 NOTHING_FOUND = "Nothing in memory bears on this question."
 
@@ -118,8 +118,7 @@ def _quote_other_speaker(wanted: str, other: str, segments: Sequence[Segment]) -
     It quotes only segments that were read, because a kept question is removed together with the documents it read.
     """
     line = as_line(next((segment.text for segment in segments if segment.speaker == other), ""))
-    shortened = line if len(line) <= _LONGEST_QUOTE else line[: _LONGEST_QUOTE - 1] + "…"
-    quote = f': "{shortened}"' if line else "."
+    quote = f': "{shorten(line, _LONGEST_QUOTE)}"' if line else "."
     return f"Nothing that {wanted} said answers this; what comes nearest was said by another{quote}"
 
 

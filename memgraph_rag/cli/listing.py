@@ -11,7 +11,7 @@ from itertools import groupby
 
 from rich.text import Text
 
-from memgraph_rag.cli.render import change_line, one_line, plain, usage_line
+from memgraph_rag.cli.render import change_line, plain, usage_line
 from memgraph_rag.types import (
     Annotation,
     DocumentRecord,
@@ -26,6 +26,7 @@ from memgraph_rag.types import (
     Thing,
     Tie,
     get_type,
+    shorten_line,
 )
 
 _CHARACTERS = 100
@@ -44,8 +45,8 @@ def listing(neighbourhood: Neighbourhood) -> Iterator[Text]:
         yield from (Text(plain(f"stale: {change_line(change)}"), style="yellow") for change in centre.changes)
         return
     if isinstance(centre, Overview):
-        yield Text(plain(one_line(centre.text, 10 * _CHARACTERS)))
-        yield from (Text(plain(f"• {one_line(finding.text, _CHARACTERS)}")) for finding in centre.findings)
+        yield Text(plain(shorten_line(centre.text, 10 * _CHARACTERS)))
+        yield from (Text(plain(f"• {shorten_line(finding.text, _CHARACTERS)}")) for finding in centre.findings)
     others = sorted((thing for thing in neighbourhood.things.values() if thing is not centre), key=get_type)
     for kind, things in groupby(others, key=get_type):
         yield _heading(kind)
@@ -108,8 +109,8 @@ def _heading(kind: str) -> Text:
 
 
 def _line(thing: Thing, *, indent: str = "    ") -> Text:
-    caption = one_line(_caption(thing), _CHARACTERS)
-    return Text.assemble(indent, (plain(caption), "bold"), plain(f"  {one_line(_facts(thing), 5 * _CHARACTERS)}"))
+    caption = shorten_line(_caption(thing), _CHARACTERS)
+    return Text.assemble(indent, (plain(caption), "bold"), plain(f"  {shorten_line(_facts(thing), 5 * _CHARACTERS)}"))
 
 
 def _tie_lines(neighbourhood: Neighbourhood, ties: Iterable[Tie]) -> Iterator[Text]:
@@ -123,12 +124,14 @@ def _tie_lines(neighbourhood: Neighbourhood, ties: Iterable[Tie]) -> Iterator[Te
             document = things.get(thing.document_id) if several else None
             owner = f"{document.key} " if isinstance(document, DocumentRecord) else ""
             return f"{owner}{_place(thing).split(' · ')[0]}"
-        return one_line(thing.key if isinstance(thing, DocumentRecord) else _caption(thing), _CHARACTERS)
+        return shorten_line(thing.key if isinstance(thing, DocumentRecord) else _caption(thing), _CHARACTERS)
 
     targets: dict[str, list[str]] = {}
     for tie in ties:
         if tie.kind == "RELATES_TO":
-            yield Text(plain(f"    {name(tie.source_id)} — {name(tie.target_id)}  {one_line(tie.text, _CHARACTERS)}"))
+            yield Text(
+                plain(f"    {name(tie.source_id)} — {name(tie.target_id)}  {shorten_line(tie.text, _CHARACTERS)}")
+            )
         else:
             targets.setdefault(tie.source_id, []).append(name(tie.target_id) + _weight(tie))
     for source_id, names in targets.items():

@@ -54,12 +54,6 @@ def to_stderr() -> Console:
     return Console(stderr=True, width=None if sys.stderr.isatty() else _WIDTH_OF_A_PIPE, highlight=False)
 
 
-def one_line(text: str, most: int) -> str:
-    """Return the text on one line, cut with "…" to at most ``most`` characters; only its first 4 × ``most`` count."""
-    line = " ".join(text[: 4 * most].split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
-
-
 def _pluralise(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 

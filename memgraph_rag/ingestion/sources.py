@@ -30,6 +30,7 @@ from memgraph_rag.types import (
     Fingerprint,
     MetadataValue,
     make_id,
+    shorten,
     text_hash,
 )
 
@@ -274,5 +275,4 @@ def _describe(source: object) -> str:
     if isinstance(source, Path):
         return str(source)
     name = source.key if isinstance(source, Document) else source
-    text = name if isinstance(name, str) else show(name)
-    return text if len(text) <= _MOST_DESCRIBED else text[: _MOST_DESCRIBED - 1] + "…"
+    return shorten(name if isinstance(name, str) else show(name), _MOST_DESCRIBED)

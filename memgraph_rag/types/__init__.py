@@ -39,6 +39,8 @@ from memgraph_rag.types.documents import (
     Turn,
     as_line,
     get_owner,
+    shorten,
+    shorten_line,
 )
 from memgraph_rag.types.facts import Rival, Standing, Statement
 from memgraph_rag.types.generation import (
@@ -186,5 +188,7 @@ __all__ = [
     "question_id",
     "relation_id",
     "section_id",
+    "shorten",
+    "shorten_line",
     "text_hash",
 ]

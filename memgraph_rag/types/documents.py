@@ -29,6 +29,16 @@ def as_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def shorten(text: str, most: int) -> str:
+    """Return the text, cut with "…" to at most ``most`` characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def shorten_line(text: str, most: int) -> str:
+    """Return the text on one line, cut with "…" to at most ``most`` characters; only its first 4 × ``most`` count."""
+    return shorten(as_line(text[: 4 * most]), most)
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One chat message: its speaker, its text, and its time (ISO 8601), if known."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from memgraph_rag.types.answers import Question
 from memgraph_rag.types.arrays import Matrix, Vector
-from memgraph_rag.types.documents import DocumentRecord
+from memgraph_rag.types.documents import DocumentRecord, shorten
 from memgraph_rag.types.graph import Annotation, Entity, InformationPoint, Mention, Segment
 from memgraph_rag.types.overviews import Overview
 from memgraph_rag.types.plain import plain_fields, plain_value
@@ -36,7 +36,7 @@ def _name(thing: Thing) -> str:
     if isinstance(thing, Overview):  # its key is a hash
         texts = (thing.title, thing.text)
     name = next(filter(None, texts), thing.id)
-    return name if len(name) <= _MOST_NAME else f"{name[: _MOST_NAME - 1]}…"
+    return shorten(name, _MOST_NAME)
 
 
 @dataclass(frozen=True, slots=True)

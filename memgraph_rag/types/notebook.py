@@ -11,6 +11,8 @@ from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
+from memgraph_rag.types.documents import shorten
+
 if TYPE_CHECKING:
     from memgraph_rag.types.answers import Answer
 
@@ -68,5 +70,4 @@ def _text(value: object) -> str:
         value = ", ".join(f"{name}: {inner}" for name, inner in cast("Mapping[str, object]", value).items())
     elif isinstance(value, list):
         value = "; ".join(map(str, cast("Iterable[object]", value)))
-    text = "" if value is None else str(value)
-    return escape(text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 1]}…")
+    return escape(shorten("" if value is None else str(value), _MOST_CHARACTERS))

@@ -20,7 +20,7 @@ from memgraph_rag.models.engine.kv_cache import RowCache
 from memgraph_rag.models.engine.sampling import share_of_yes
 from memgraph_rag.models.engine.shared_batches import Pass
 from memgraph_rag.models.engine.window import check_question
-from memgraph_rag.types import TurnVerdicts, Usage, count_attended
+from memgraph_rag.types import TurnVerdicts, Usage, as_line, count_attended
 
 if TYPE_CHECKING:
     from memgraph_rag.models.engine.language_model import TransformersModel
@@ -88,9 +88,9 @@ def judge_turns(model: TransformersModel, question: str, turns: Sequence[str]) -
     started = time.perf_counter()
     encode = model.tokens.encode
     prefix = [*model.tokens.turns.opening, *encode(_EXAMPLES).ids]
-    asked = encode(f"Question: {_join_lines(question)}\n").ids
+    asked = encode(f"Question: {as_line(question)}\n").ids
     newline = encode("\n").ids
-    branches = [[*encode(f"Message: {_join_lines(turn)}").ids[:_MOST_TURN], *newline] for turn in turns]
+    branches = [[*encode(f"Message: {as_line(turn)}").ids[:_MOST_TURN], *newline] for turn in turns]
     check_question(len(asked), len(prefix) + len(asked) + _MOST_TURN + len(newline), model.window)
     most = min(_MOST_TOKENS, model.window - len(prefix) - len(asked))
     probabilities: list[float] = []
@@ -114,11 +114,6 @@ def _read_verdicts(model: TransformersModel, wanted: Pass) -> Tensor:
     if calibration is None:
         return share_of_yes(model.read(wanted), model.tokens)
     return calibration.probabilities(model.read_states(wanted, layers=calibration.layers))
-
-
-def _join_lines(text: str) -> str:
-    """Return a text as one line, so that it cannot end its own message and begin another one."""
-    return " ".join(text.split())
 
 
 def _groups(branches: Sequence[list[int]], most: int) -> Iterator[list[list[int]]]:

@@ -27,6 +27,7 @@ from memgraph_rag.types import (
     Segment,
     Thing,
     get_type,
+    shorten,
 )
 from memgraph_rag.types.inspection import Neighbourhood
 from memgraph_rag.types.plain import plain_value
@@ -55,7 +56,9 @@ def read_around(neighbourhood: Neighbourhood) -> Graph:
     """Return a neighbourhood with the ids of its nodes, so that a program can walk on from any of them."""
     form = neighbourhood.as_dict()
     nodes = [
-        GraphNode(id=node_id, text=_cut(getattr(thing, "text", "")), facts=_facts(thing), **form["things"][node_id])
+        GraphNode(
+            id=node_id, text=shorten(getattr(thing, "text", ""), _TEXT), facts=_facts(thing), **form["things"][node_id]
+        )
         for node_id, thing in neighbourhood.things.items()
     ]
     edges, left_out = list(neighbourhood.ties), dict(neighbourhood.left_out)
@@ -66,10 +69,6 @@ def _facts(thing: Thing) -> dict[str, Any]:
     fields = {name: plain_value(getattr(thing, name)) for name in _FACTS[get_type(thing)]}
     properties = dict(thing.properties) if isinstance(thing, Annotation) else {}
     return {name: value for name, value in {**fields, **properties}.items() if value not in ("", [])}
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _TEXT else f"{text[: _TEXT - 1]}…"
 
 
 def read_document(memory: Memory, name: str) -> WholeDocument:
@@ -111,7 +110,7 @@ def _make_kept_line(kept: Question) -> KeptLine:
         asked_at=kept.asked_at,
         is_stale=kept.is_stale,
         abstained=kept.answer.abstained,
-        answer=_cut(kept.answer.text),
+        answer=shorten(kept.answer.text, _TEXT),
     )
 
 

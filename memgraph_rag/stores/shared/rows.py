@@ -28,6 +28,7 @@ from memgraph_rag.types import (
     Naming,
     Summarizes,
     make_id,
+    shorten_line,
     text_hash,
 )
 
@@ -79,8 +80,7 @@ def list_bound_parameters(namespace: str) -> dict[str, str]:
 
 def caption(text: str) -> str:
     """Return the beginning of a text on one line, at most ``CAPTION_CHARACTERS`` long; a cut one ends with "…"."""
-    line = " ".join(text[: 4 * CAPTION_CHARACTERS].split())
-    return line if len(line) <= CAPTION_CHARACTERS else f"{line[: CAPTION_CHARACTERS - 1]}…"
+    return shorten_line(text, CAPTION_CHARACTERS)
 
 
 def field_columns(records: Sequence[object], *names: str) -> Columns:
