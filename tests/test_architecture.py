@@ -223,7 +223,7 @@ def test_every_module_says_what_it_is(module: str) -> None:
     assert ast.get_docstring(parse(module))
 
 
-def test_the_checks_above_see_what_they_look_for() -> None:
+def test_architecture_checks_find_planted_violations() -> None:
     """A table that no import ever reaches would pass too."""
     assert "settings" in {room_imported(name) for _, name in imports("memory.py")}
     assert "neo4j" in {name.split(".")[0] for _, name in imports("stores/neo4j/server.py")}
@@ -341,7 +341,7 @@ def test_facts_are_attributes_and_survive_a_copy(error: type[errors.MemgraphRagE
         assert not hasattr(same, "key")
 
 
-def test_only_what_may_pass_by_itself_is_worth_a_retry() -> None:
+def test_only_temporary_errors_are_retryable() -> None:
     assert {error.__name__ for error in FAMILY if error.retryable} == {
         "ModelUnavailable",
         "StoreLocked",

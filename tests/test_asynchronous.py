@@ -42,7 +42,7 @@ async def all_of(items: AsyncIterator[object]) -> list[object]:
     return [item async for item in items]
 
 
-def test_what_comes_is_what_the_plain_methods_give(memory: Memory) -> None:
+def test_async_methods_return_what_plain_methods_return(memory: Memory) -> None:
     async def use() -> tuple[Receipt, list[object], list[object], Answer, list[object]]:
         receipt = await AsyncMemory(memory).add(FOX, key="fox")
         outcomes = await all_of(AsyncMemory(memory).add_many([RIVER]))

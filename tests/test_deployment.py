@@ -44,7 +44,7 @@ def test_compose_file_keeps_to_the_specification() -> None:
             PyCompose.from_yaml(text.replace(right, wrong))
 
 
-def test_compose_names_only_what_it_has() -> None:
+def test_compose_file_references_existing_services_and_files() -> None:
     (compose,) = objects(COMPOSE)
     services, volumes = compose["services"], compose["volumes"]
     mounted = {mount.split(":")[0] for service in services.values() for mount in service["volumes"]}
@@ -165,7 +165,7 @@ def test_manifests_keep_to_the_schema(path: Path, version: str) -> None:
         kubernetes_validate.validate({**manifests[-1], "speck": {}}, version, strict=True)
 
 
-def test_manifests_name_only_what_they_have() -> None:
+def test_manifests_reference_existing_objects() -> None:
     """But for the certificate, which only its owner has."""
     texts = "".join(path.read_text("utf-8") for path in MANIFESTS)
     have = {manifest["metadata"]["name"] for manifest in objects(*MANIFESTS)} | {"memory-tls"}

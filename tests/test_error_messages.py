@@ -111,7 +111,7 @@ def test_paths_in_messages_are_shown_in_short() -> None:
     assert bare == []
 
 
-def test_checks_of_values_see_what_they_look_for() -> None:
+def test_checks_of_messages_find_planted_violations() -> None:
     shown = [node for _, node in in_errors() if isinstance(node, ast.Call) and ast.unparse(node.func) == "show"]
     assert len(shown) > 100
     assert len(list(filled_in())) > 500

@@ -88,7 +88,7 @@ def test_probe_and_answer_leave_room_and_follow_the_script() -> None:
     assert session.tokens_left == left
 
 
-def test_no_answer_where_nothing_read_bears_on_the_question() -> None:
+def test_fake_abstains_if_read_texts_are_unrelated() -> None:
     session = LANGUAGE.open_session("Where is the fox?")
     session.append(["It rained.", "The mayor slept."])
     assert session.probability_of_yes() == 0.0
@@ -164,7 +164,7 @@ def test_under_a_schema_stop_is_asked_where_a_list_ends() -> None:
     assert asked == ['{"a": ["b"]', '{"a": ["b"], "c": [\n]', '{"a": ["b"], "c": [\n]}']
 
 
-def test_a_reply_is_what_was_scripted_and_then_the_nearest_sentence() -> None:
+def test_fake_replies_from_script_then_with_nearest_sentence() -> None:
     with FakeLanguageModel(said=["The mill is missing."]).open_session("Where?") as session:
         session.append(["It rained. Ann sold the mill."])
         assert session.reply("What is missing?", max_tokens=99) == "The mill is missing."

@@ -70,7 +70,7 @@ def test_questions_about_the_whole_read_from_the_root(open_memory: OpenMemory) -
         assert texts[citation.document_id][citation.start : citation.end] == citation.quote
 
 
-def test_a_question_about_the_whole_need_not_resemble_what_was_read(tmp_path: Path) -> None:
+def test_question_about_whole_memory_is_answered_by_dissimilar_texts(tmp_path: Path) -> None:
     embedder = FakeEmbedder(256)
     with Memory(tmp_path / "notes.lbug", **{**options(layers=["entities"]), "embedder": embedder}) as memory:
         list(memory.add_many(NOTES))

@@ -123,7 +123,7 @@ def test_guide_of_search_prints_runs(beside_examples, capsys):
     assert capsys.readouterr().out.startswith(f"{names['run'].start} ")
 
 
-def test_page_of_hipporag_prints_what_it_finds_by(beside_examples, capsys):
+def test_snippet_of_hipporag_page_prints_names(beside_examples, capsys):
     run_program(blocks(page_of_system("hipporag"), "python")[0], "hipporag")
     assert capsys.readouterr().out.count("'names'") == 2
 

@@ -76,7 +76,7 @@ def test_sessions_are_of_the_views_user(memory: Memory) -> None:
         memory.scoped().session()
 
 
-def test_tools_of_a_view_keep_to_it(memory: Memory) -> None:
+def test_tools_of_a_view_stay_in_its_scope(memory: Memory) -> None:
     search, forget = memory.scoped(until=DAYS[1]).tools(("search", "forget"))
     assert {passage["document_key"] for passage in search(query="river boat", k=9)} == {"fox"}
     assert "error" in forget.to_text({"document": "river"})

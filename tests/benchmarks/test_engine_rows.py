@@ -24,7 +24,7 @@ def setting(tmp_path_factory: pytest.TempPathFactory) -> Setting:
 
 
 @pytest.mark.slow
-def test_int8_is_compared_in_all_that_it_is_for(setting: Setting):
+def test_int8_rows_compare_time_memory_and_answers(setting: Setting):
     ratios = list(engine_int8.int8(setting))
     assert [ratio.name.split(":")[1].split(",")[0].strip() for ratio in ratios] == [
         "forward of 64 tokens", "decoding step", "decoding step", "a question", "memory", "loading",
@@ -39,7 +39,7 @@ def test_int8_is_left_out_where_it_cannot_run(setting: Setting, monkeypatch: pyt
 
 
 @pytest.mark.slow
-def test_parts_of_a_question_are_all_of_it(setting: Setting, tmp_path: Path):
+def test_parts_of_a_question_add_up_to_its_time(setting: Setting, tmp_path: Path):
     store = tmp_path / "texts.lbug"
     with Memory(store, layers=("entities",)) as memory:
         memory.add("A fox ran over the hill. The hen sat on a wall and saw the fox.", key="fox")

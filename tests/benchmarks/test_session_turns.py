@@ -11,7 +11,7 @@ from memgraph_rag import Memory
 from memgraph_rag.testing import FakeEmbedder
 
 
-def test_both_ways_are_measured_beside_what_is_stored(tmp_path: Path) -> None:
+def test_both_ways_of_adding_turns_are_measured_in_filled_store(tmp_path: Path) -> None:
     store, figures = tmp_path / "turns.lbug", tmp_path / "figures.json"
     given = ["--turns", "0", "200", "--measured", "5", "--store", str(store), "--json", str(figures)]
     assert session_turns.main(given, embedder=FakeEmbedder()) == 0

@@ -284,7 +284,7 @@ def test_ambiguous_name_lists_its_candidates(cli, fox) -> None:
     assert "Flopsy Rabbit" in message
 
 
-def test_list_counts_what_it_leaves_out(cli, write) -> None:
+def test_list_counts_left_out_things(cli, write) -> None:
     cli("add", write("names.txt", " ".join(f"Zed{number} met Ann." for number in range(400))), "--key", "names")
     shown = cli("show", "names", "--most", "3").stdout
     assert "more entities" in shown

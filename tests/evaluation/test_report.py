@@ -54,7 +54,7 @@ def test_ours_is_compared_with_the_best_of_the_others_by_question() -> None:
     assert scorecard(pecan=5).difference("pecan", "F1") is None, "there are no others"
 
 
-def test_rows_hold_the_figure_with_what_it_cost() -> None:
+def test_rows_have_figure_and_cost() -> None:
     rows = {(row["strategy"], row["metric"]): row for row in scorecard(pecan=6, full_context=3).rows()}
     row = rows["pecan", "EM"]
     assert (row["dataset"], row["value"], row["n"]) == ("run", 50.0, COUNT)
@@ -65,7 +65,7 @@ def test_rows_hold_the_figure_with_what_it_cost() -> None:
     assert not any(metric.startswith("abstention") for _, metric in rows), "every question has an answer"
 
 
-def test_building_is_paid_by_what_each_question_saves() -> None:
+def test_questions_that_pay_for_building_are_counted() -> None:
     card = scorecard(pecan=6, full_context=3, top_k=3)
     assert card.questions_to_pay("pecan") == pytest.approx(5000 / 2500)
     assert card.questions_to_pay("full_context") is None

@@ -189,7 +189,7 @@ def test_correction_ends_a_value(text: str, taken_back: list[str]) -> None:
         ("I've never attended any workshops or courses on law.", "I just attended a workshop on writing."),
     ],
 )
-def test_never_denies_what_was_done(never: str, done: str) -> None:
+def test_sentence_with_never_contradicts_deed(never: str, done: str) -> None:
     denied = {said.attribute for said in statements(never) if said.value == "never"}
     deeds = [said for said in statements(done) if said.kind == "event"]
     assert [said.value for said in deeds] == ["yes"]

@@ -221,7 +221,7 @@ def test_value_of_a_day_comes_from_its_turns(memory: Memory) -> None:
     assert not any(TRAM in text for text in words(told.turns))
 
 
-def test_turns_of_a_user_alone_count(memory: Memory) -> None:
+def test_only_turns_of_the_user_count(memory: Memory) -> None:
     told, are_turns = told_in(memory, user="ann")
     assert told is not None
     assert [text.strip() for text in words(told.turns)] == [BIKE, PLAN, TRAM]

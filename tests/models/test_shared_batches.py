@@ -57,7 +57,7 @@ def test_joint_passes_equal_single_passes(fast, twin, monkeypatch):
                 np.testing.assert_allclose(value, other, rtol=1e-4, atol=1e-8)
 
 
-def test_hidden_branches_read_as_if_alone(fast):
+def test_branches_do_not_attend_to_each_other(fast):
     """Two texts behind a prefix, in one pass under ``Pass.among``, against each behind a prefix of its own."""
     prefix, *branches = (fast.tokens.nodes([text])[0] for text in NODES)
     question = Spans([[(0, len(prefix))]], length=len(prefix), device=fast.device)

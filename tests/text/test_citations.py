@@ -161,7 +161,7 @@ def test_unbroken_text_is_cut_where_it_must():
 
 
 @given(st.text(max_size=300), st.text(max_size=30), st.integers(1, 30), st.integers(1, 5))
-def test_every_citation_stands_in_its_document(text: str, answer: str, size: int, limit: int):
+def test_citation_quotes_its_document_verbatim(text: str, answer: str, size: int, limit: int):
     segments = list_segments(text, size=size)
     first = cite("What?", answer, segments, keys={"d": "p"}, embedder=WordVectors(), limit=limit)
     assert first == cite("What?", answer, segments[::-1], keys={"d": "p"}, embedder=WordVectors(), limit=limit)

@@ -109,7 +109,7 @@ def test_short_text_is_one_span():
     assert split(" \n ", count_tokens=words) == [Span(0, 3, 0)]
 
 
-def test_white_space_stays_with_what_it_follows():
+def test_white_space_stays_with_preceding_text():
     text = "  One two.\n\n\n\tThree four. \r\n\r\nFive six.\n"
     spans = split(text, count_tokens=words, max_tokens=2)
     assert [text[span.start : span.end] for span in spans] == [

@@ -50,7 +50,7 @@ def test_keys_are_names_of_attributes(record: Any) -> None:
     assert names - record.as_dict().keys() <= {"segment", "node", "run", "attended_tokens"}
 
 
-def test_evidence_holds_its_text_and_where_it_stands() -> None:
+def test_evidence_form_has_text_and_place() -> None:
     form = EVIDENCE.as_dict()
     place = (form["document_key"], form["document_id"], form["segment_id"], form["start"], form["end"])
     assert place == ("talk", "d1", "s1", 0, 28)
@@ -61,7 +61,7 @@ def test_evidence_holds_its_text_and_where_it_stands() -> None:
     assert form["remarks"] == ["home: since 11 May 2026: Berlin; before: Paris", "yesterday: 11 May 2026"]
 
 
-def test_answer_and_question_hold_what_they_rest_on() -> None:
+def test_answer_and_question_forms_have_citations() -> None:
     form = QUESTION.as_dict()
     assert (form["text"], form["is_stale"], form["answer"]) == ("Where is Ann?", True, ANSWER.as_dict())
     assert form["answer"]["trace"] == [STEP.as_dict()]

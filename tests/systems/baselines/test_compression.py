@@ -70,7 +70,7 @@ def test_tokens_that_the_question_lets_expect_are_kept_in_order() -> None:
     assert text == "where the red fox did sleep in", "half of the tokens: those of the question, and of what ties it"
 
 
-def test_less_is_kept_of_what_matters_less() -> None:
+def test_compression_keeps_less_of_less_relevant_text() -> None:
     steps, texts = walk(LongLLMLingua(target_tokens=14, spread=0.3), [RAIN, FOX])
     assert [step.node.id for step in steps] == ["fox", "rain"]
     assert len(texts[0]) / len(FOX.text) > len(texts[1]) / len(RAIN.text)

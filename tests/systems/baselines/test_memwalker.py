@@ -75,7 +75,7 @@ def test_walk_follows_model_until_a_text_answers() -> None:
     assert "root\nleft\n" in session.requests[1][0], "the working memory"
 
 
-def test_text_that_does_not_answer_sends_it_back() -> None:
+def test_memwalker_goes_back_up_from_text_without_answer() -> None:
     session = HandMadeSession(replies=["1", "1", NO, NO, NO])
     steps = walk(session)
 

@@ -31,7 +31,7 @@ def model(checkpoint: Path) -> TransformersModel:
 
 
 @pytest.mark.parametrize("after", ["", QUESTION])
-def test_losses_are_those_of_the_plain_twin(checkpoint: Path, model: TransformersModel, after: str) -> None:
+def test_losses_equal_plain_reference(checkpoint: Path, model: TransformersModel, after: str) -> None:
     twin = PlainModel(checkpoint, dtype="float32", device="cpu")
     before, own = (twin.tokens.encode(text) for text in (after, TEXT))
     ids = [*before.ids, *own.ids]

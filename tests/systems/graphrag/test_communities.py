@@ -110,7 +110,7 @@ def test_keys_are_the_same_in_every_namespace(memory: Memory) -> None:
         assert {overview.key for overview in stored(second)} == {overview.key for overview in stored(memory)}
 
 
-def test_a_change_costs_what_it_touches(memory: Memory) -> None:
+def test_change_rebuilds_only_affected_communities(memory: Memory) -> None:
     deepen(memory)
     before = {overview.id for overview in stored(memory)}
 
@@ -135,7 +135,7 @@ def test_document_without_shared_names_changes_no_community(memory: Memory) -> N
     assert deepen(memory) == []
 
 
-def test_after_an_interruption_what_is_written_stays(memory: Memory) -> None:
+def test_interrupted_build_keeps_written_reports(memory: Memory) -> None:
     store = memory._parts.store
     first = next(SENTENCES.build(store, models=FakeModels()))
     store.write_overviews(first, as_of=store.version())
@@ -181,7 +181,7 @@ def reported(memory: Memory, text: str) -> tuple[list[Overview], dict[str, int]]
 MADE = "report made of sentences: the model wrote none that holds"
 
 
-def test_a_finding_rests_on_what_it_cites(memory: Memory) -> None:
+def test_finding_has_spans_of_its_citations(memory: Memory) -> None:
     overviews, notes = reported(memory, reply(["Someone gave away a wooden box.", EIGHT]))
 
     assert {overview.title for overview in overviews} == {"A box"}
@@ -234,7 +234,7 @@ def test_a_model_that_writes_no_report_is_not_asked_again(tmp_path: Path) -> Non
     assert again == Receipt("", "communities", Action.UNCHANGED, {})
 
 
-def test_a_model_that_fails_leaves_what_was_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_model_keeps_stored_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(communities, "_WRITTEN_AT_ONCE", 2)
     fails = iter([False, True])
 
@@ -255,7 +255,7 @@ def test_a_model_that_fails_leaves_what_was_stored(tmp_path: Path, monkeypatch: 
         assert_sound(memory)
 
 
-def test_a_summary_that_nothing_bears_out_is_left_out(memory: Memory) -> None:
+def test_summary_without_support_is_left_out(memory: Memory) -> None:
     found = ["Someone gave away a wooden box.", EIGHT]
     overviews, notes = reported(memory, reply(found, found, summary="Volcanoes erupted under glaciers.", rating=99))
     assert {overview.text for overview in overviews} == {found[0]}

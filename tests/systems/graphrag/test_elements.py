@@ -123,7 +123,7 @@ def test_reports_stand_for_elements_that_do_not_fit(memory: Memory, model: Canne
     assert any("CLEO VANE → BEN ROSS" in line for line in highest)
 
 
-def test_first_relation_is_told_whatever_the_room(memory: Memory, model: Canned) -> None:
+def test_first_relation_is_kept_in_a_full_prompt(memory: Memory, model: Canned) -> None:
     deepen(memory, ["elements", "element_summaries", CommunitiesLayer(source_tokens=1)])
 
     *lower, _ = (prompt.inputs for prompt in model.prompts if "Write a report" in prompt.task)

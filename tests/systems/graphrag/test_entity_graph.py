@@ -42,7 +42,7 @@ def test_rare_company_weighs_more() -> None:
 
 
 @given(st.lists(st.text("abcdefgh", min_size=1, max_size=5), max_size=12))
-def test_order_does_not_matter_and_nobody_is_pruned_away(texts: list[str]) -> None:
+def test_entity_graph_ignores_order_and_keeps_all_entities(texts: list[str]) -> None:
     segments = [segment(number, names) for number, names in enumerate(texts)]
     graph = EntityGraph.from_names(entities("abcdefgh"), segments)
     again = EntityGraph.from_names(entities("abcdefgh")[::-1], segments[::-1])

@@ -60,7 +60,7 @@ def test_answers_cite_exact_spans(open_memory: Callable[..., Memory], strategy: 
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_without_communities_they_search_and_say_so(open_memory: Callable[..., Memory], strategy: str) -> None:
+def test_strategies_without_communities_warn(open_memory: Callable[..., Memory], strategy: str) -> None:
     with open_memory(deep=False) as memory:
         answer = memory.ask(QUESTION, strategy=strategy)
         assert answer.text == "Emil gave Fritz a wooden box in Bergen."
@@ -120,7 +120,7 @@ def test_global_rates_by_similarity_where_the_model_says_nothing(open_memory: Ca
         assert "Fritz" in reports(answer)[0].text
 
 
-def test_dynamic_selection_leaves_out_what_does_not_help(open_memory: Callable[..., Memory]) -> None:
+def test_dynamic_selection_drops_reports_rated_unhelpful(open_memory: Callable[..., Memory]) -> None:
     ratings = ["0", "2. It may help.", "I cannot tell.", "7"]  # P(Yes) decides where a reply is no number up to 5
     with open_memory(judged=[0.0, 1.0], said=[*ratings, "1: 50, 2: 40, 3: 30"]) as memory:
         highest, *_ = memory._parts.store.overviews("communities")

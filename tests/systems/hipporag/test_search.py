@@ -227,7 +227,9 @@ class Plain:
     st.sampled_from(("released", "once")),
 )
 @settings(max_examples=60, deadline=None)
-def test_both_equal_their_references(drawn: list[tuple[list[list[str]], bool]], asked: list[str], edges: Edges) -> None:
+def test_both_modes_equal_reference_code(
+    drawn: list[tuple[list[list[str]], bool]], asked: list[str], edges: Edges
+) -> None:
     search, graphs = memory_of(drawn)
     question = f"whom did {' and '.join(asked)} see on day 1?"
     plain = Plain(graphs, question)

@@ -73,7 +73,7 @@ def test_a_plain_text_is_divided_by_the_model(open_memory: OpenMemory) -> None:
     assert memory.documents()[0].model == "fake-language-model"
 
 
-def test_section_without_text_of_its_own_is_stored(open_memory: OpenMemory, tmp_path: Path) -> None:
+def test_section_without_own_text_is_stored(open_memory: OpenMemory, tmp_path: Path) -> None:
     parts = [["section", "All", []], ["sub-section", "A fox", ["Ann found a ... the snow."]]]
     memory = open_memory(layers=["outline"], model=FakeLanguageModel([json.dumps({"parts": parts})]))
     memory.add(FOX, key="fox")

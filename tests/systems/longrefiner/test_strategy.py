@@ -153,7 +153,7 @@ def test_a_chosen_section_is_read_whole() -> None:
     assert steps[0].reason == "whole sections, with probability 1.00"
 
 
-def test_a_question_of_one_passage_ignores_what_was_picked() -> None:
+def test_local_question_ignores_selected_sections() -> None:
     session = HandMadeSession(replies=["4"])
     session.level = 0.0
 
@@ -236,7 +236,7 @@ def test_model_is_not_asked_if_all_fits() -> None:
 
 
 @table("replies", [["no idea"] * 5, ["99, 0"] * 5, [""] * 5])
-def test_unusable_picks_choose_nothing(replies: list[str]) -> None:
+def test_invalid_section_numbers_select_no_section(replies: list[str]) -> None:
     steps = read(HandMadeSession(replies=replies), reranker=Scores(d1=1.0))
 
     assert all(step.sources["outline"] == 0 for step in steps)

@@ -132,7 +132,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("text", BAD.values(), ids=BAD)
-def test_bad_input_gets_a_receipt_and_loses_nothing(open_file, text) -> None:
+def test_odd_text_is_stored_whole_with_a_receipt(open_file, text) -> None:
     with open_file() as memory:
         receipt = memory.add(Document(text, key="bad"))
         segments = memory._parts.store.list_segments(receipt.document_id)

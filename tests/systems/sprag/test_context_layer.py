@@ -34,7 +34,7 @@ def deepened(memory: Memory) -> list[Receipt | Failure]:
     return list(memory.deepen(layers=["context"]))
 
 
-def test_added_at_once_or_later_it_gives_the_same_graph(open_memory: OpenMemory) -> None:
+def test_context_layer_gives_same_graph_at_once_or_later(open_memory: OpenMemory) -> None:
     at_once = open_memory(layers=["entities", "context"], model=language(), namespace="a")
     at_once.add(NOTES, key="notes", title="Wild things")
     later = open_memory(layers=["entities"], model=language(), namespace="b")
@@ -124,7 +124,7 @@ def test_layer_that_others_need_is_not_removed(open_memory: OpenMemory, layer: s
     assert memory.documents()[0].layers == ("entities",)
 
 
-def test_a_memory_for_reading_only_takes_nothing_away(tmp_path: Path) -> None:
+def test_read_only_memory_refuses_to_remove_a_layer(tmp_path: Path) -> None:
     with Memory(tmp_path / "x.lbug", **options(layers=["entities"])) as memory:
         memory.add(FOX, key="fox")
     with Memory(tmp_path / "x.lbug", **options(), read_only=True) as memory, pytest.raises(StoreReadOnly):
