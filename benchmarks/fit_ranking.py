@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from samples import DATA_HELP
+from samples import DATA_HELP, keep_with_evidence
 from scipy.optimize import minimize
 from sides import evidence_sides
 
@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
 
 def collect(directory: Path, store: str | Path, **given: Any) -> list[Asked]:
     """The candidates of every question of a folder."""
-    folder = read_folder(directory).keep_with_evidence()
+    folder = keep_with_evidence(read_folder(directory))
     asked: list[Asked] = []
     segments: dict[str, Segment] = {}
     with Bars() as bars, Memory(store, namespace=folder.name, layers=("entities",), progress=bars, **given) as memory:

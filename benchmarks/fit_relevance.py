@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from logistic import fit_logistic
 from numpy.typing import NDArray
-from samples import DATA_HELP
+from samples import DATA_HELP, keep_with_evidence
 
 from memgraph_rag import Evidence, Memory
 from memgraph_rag.cli.progress import Bars
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
 
 def collect(directory: Path, store: str | Path, limit: int | None, **given: Any) -> Pairs:
     """The segments that are found for each question of a folder."""
-    folder = read_folder(directory).keep_with_evidence().sample_questions(limit)
+    folder = keep_with_evidence(read_folder(directory)).sample_questions(limit)
     pairs = []
     with Bars() as bars, Memory(store, namespace=folder.name, layers=("entities",), progress=bars, **given) as memory:
         for _ in take_receipts(memory.add_many(folder.documents)):

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 from machine import header
-from samples import DATA_HELP
+from samples import DATA_HELP, keep_with_evidence
 from search_speed import ORIGINAL, namespace_of
 
 from memgraph_rag import Memory
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
     options = _options(arguments)
     try:
         folders = [
-            read_folder(path).keep_with_evidence().sample_questions(options.limit) for path in options.directories
+            keep_with_evidence(read_folder(path)).sample_questions(options.limit) for path in options.directories
         ]
         with tempfile.TemporaryDirectory() if options.store is None else nullcontext() as temporary, Bars() as bars:
             store = options.store or Path(temporary) / "pools.lbug"

@@ -38,7 +38,7 @@ from typing import Any
 
 import numpy as np
 from machine import header, peak_memory
-from samples import DATA_HELP
+from samples import DATA_HELP, keep_with_evidence
 from sides import evidence_sides
 
 from memgraph_rag import Memory
@@ -164,7 +164,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
     given = {"embedder": options.embedder, **given}
     try:
         folders = [
-            read_folder(path).keep_with_evidence().sample_questions(options.limit) for path in options.directories
+            keep_with_evidence(read_folder(path)).sample_questions(options.limit) for path in options.directories
         ]
         _check(folders)
         with tempfile.TemporaryDirectory() if options.store is None else nullcontext() as temporary:

@@ -84,21 +84,6 @@ class Folder:
     questions: Sequence[Question]
     turns: Mapping[str, Sequence[tuple[int, str]]]
 
-    def keep_with_evidence(self) -> Folder:
-        """Return the folder with only the questions whose evidence is known.
-
-        Raises:
-            DocumentError: there is no such question.
-        """
-        kept = [question for question in self.questions if question.has_evidence]
-        if not kept:
-            raise DocumentError(
-                f"Expected questions with evidence_doc_ids, evidence_spans, or evidence_turn_ids and turns.jsonl in "
-                f"{self.name}, got {len(self.questions)} without.",
-                name=self.name,
-            )
-        return replace(self, questions=kept)
-
     def sample_questions(self, most: int | None) -> Folder:
         """Return the folder with at most ``most`` questions, evenly spaced; None keeps all. All documents stay."""
         count = len(self.questions)

@@ -20,7 +20,7 @@ CORPORA = ("musique", "hotpotqa", "2wiki", "2wiki_hipporag", "musique_tune")
 def test_sample_holds_twenty_questions_with_their_evidence(name: str):
     folder = read_folder(samples.DATA / name)
     assert len(folder.questions) == 20
-    assert len(folder.keep_with_evidence().questions) == 20
+    assert len(samples.keep_with_evidence(folder).questions) == 20
     if name not in CORPORA:
         assert len({question.documents for question in folder.questions}) == 4
         assert len(folder.keep_searched_documents().documents) == len(folder.documents)

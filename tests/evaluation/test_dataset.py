@@ -56,7 +56,7 @@ def test_a_conversation_is_rendered_as_the_library_renders_chat_messages(talk: P
 def test_questions_without_evidence_are_kept_for_asking_only(paragraphs: Path):
     folder = dataset.read_folder(paragraphs)
     assert len(folder.questions) == 3
-    assert len(folder.keep_with_evidence().questions) == 2
+    assert sum(question.has_evidence for question in folder.questions) == 2
     assert not any(question.can_be_asked for question in folder.questions)
 
 
