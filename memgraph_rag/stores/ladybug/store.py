@@ -29,6 +29,7 @@ from memgraph_rag.stores.shared.linked_segments import entity_masses, select_lin
 from memgraph_rag.stores.shared.segment_words import SegmentWords
 from memgraph_rag.types import (
     DocumentGraph,
+    DocumentRecord,
     Hit,
     IndexedSegment,
     Matrix,
@@ -142,11 +143,23 @@ class LadybugStore(graph_writes.WrittenGraph):
 
     @override
     def list_indexed_segments(self, *, since: int) -> list[IndexedSegment]:
-        with self._file.lock:  # no write between the two
+        with self._file.lock:  # no write between the statements
             self._require_open()
-            table = self._read_table("read/list_indexed_segments", since=since)
-            named = self._read_table("read/list_indexed_entities", since=since)
-        return _decode_segments(table, named)
+            document_ids = self._list_written_ids(since)
+            changed = {"document_ids": document_ids} if len(document_ids) == 1 else {"since": since}
+            names = ("read/list_indexed_segments", "read/list_indexed_entities")
+            return _decode_segments(*(self._read_table(name, **changed) for name in names))
+
+    def _list_written_ids(self, since: int) -> list[str]:
+        return [row["id"] for row in self._run("read/list_written_ids", since=since)] if since >= 0 else []
+
+    @override
+    def list_written_documents(self, *, since: int = -1) -> list[DocumentRecord]:
+        return self.documents(self._list_written_ids(since) if since >= 0 else None)
+
+    @override
+    def document_ids(self) -> list[str]:
+        return sorted(self._run("read/list_document_ids")[0]["ids"])
 
     @override
     def namings(self) -> list[Naming]:
@@ -324,11 +337,10 @@ class LadybugStore(graph_writes.WrittenGraph):
             return self._runner(self._file.read)(name, **parameters)
 
     def _read_table(self, name: str, /, **parameters: Any) -> pa.Table:
-        statement = queries.statement(name, DIALECT)
-        return self._file.read_table(statement.text, statement.bind(self._bound, parameters))
+        return self._runner(self._file.read_table)(name, **parameters)
 
-    def _runner(self, execute: Execute) -> graph_reads.Run:
-        def run(name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+    def _runner(self, execute: Callable[[str, Mapping[str, Any]], T]) -> Callable[..., T]:
+        def run(name: str, /, **parameters: Any) -> T:
             statement = queries.statement(name, DIALECT)
             if len(parameters.get("document_ids", ())) == 1 and (keyed := queries.single_document_statement(name)):
                 statement, parameters = keyed, parameters | {"document_ids": parameters["document_ids"][0]}
@@ -369,10 +381,9 @@ class LadybugStore(graph_writes.WrittenGraph):
     @override
     def _find_near(self, run: graph_reads.Run, columns: rows.Columns) -> list[Similar]:
         """Return near names by an exact scan of the embedded names, once for all rows."""
-        scale = self.name_scale()
-        least = scale.raw_names(relation_writes.LOWEST_COSINE)
-        similar_rows = run("read/find_near_names", rows=_to_arrow(columns), least=least)
-        return relation_writes.read_scores([Similar(**row) for row in similar_rows], scale)
+        scale, stored = self.name_scale(), _to_arrow(columns)
+        listed = run("read/find_near_names", rows=stored, least=scale.raw_names(relation_writes.LOWEST_COSINE))
+        return relation_writes.read_scores([Similar(**row) for row in listed], scale)
 
     def _creator(self, execute: Execute) -> rows.Create:
         def create(name: str, columns: rows.Columns, /, **parameters: Any) -> None:

@@ -31,7 +31,7 @@ INDEXED = re.compile(r"\b[a-z]\.(\w+)")
 
 HEADER = re.compile(r"// (params|returns|needs): (.*)")
 
-_LISTED = "d.id IN $document_ids"
+_LISTED, _WRITTEN = "d.id IN $document_ids", "d.version > $since"
 
 _UNWIND, _COLUMN = "UNWIND $rows AS row", re.compile(r"\brow\.")
 
@@ -102,15 +102,14 @@ def table_statement(name: str) -> Statement:
 
 @cache
 def single_document_statement(name: str) -> Statement | None:
-    """Return Ladybug's text of a statement for a single document id instead of a list of ids.
+    """Return Ladybug's text of a statement for a single document id instead of a list of ids, or of a version.
 
-    With a single id the engine finds the document by its key, and reads no other document. None if the statement does
-    not search for documents by their ids.
+    The engine then finds the document by its key. None if the statement has neither ids nor a version of documents.
     """
     own = statement(name, "ladybug")
-    if _LISTED not in own.text:
+    if _LISTED not in own.text and _WRITTEN not in own.text:
         return None
-    return replace(own, text=own.text.replace("IN $document_ids", "= $document_ids"))
+    return replace(own, text=own.text.replace(_WRITTEN, _LISTED).replace("IN $document_ids", "= $document_ids"))
 
 
 @cache
