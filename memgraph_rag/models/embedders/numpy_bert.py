@@ -9,7 +9,6 @@ Letters of shapes: T tokens, D wide, H heads.
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,9 +25,7 @@ from memgraph_rag.types import Matrix
 _TABLES = [f"embeddings.{kind}_embeddings.weight" for kind in ("word", "position", "token_type")]
 _ERF = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
 _ERF_SLOPE = 0.3275911
-_BLOCK_WEIGHTS = 12_288
-"""The weights of a block: OpenBLAS multiplies a small matrix without a copy of it, twice as fast for a question."""
-_SHORT = 48  # tokens of a window up to which blocks are faster
+_BLOCK_WEIGHTS, _SHORT = 12_288, 48  # OpenBLAS does not copy so few weights: twice as fast, up to so many tokens
 _States = NDArray[np.float32]
 
 
@@ -102,7 +99,7 @@ class NumpyBert:
     def _linear(self, states: _States, name: str) -> _States:
         weight = self._weight(f"{name}.weight")
         outputs, inputs = weight.shape
-        rows = math.gcd(outputs, max(_BLOCK_WEIGHTS // inputs, 1)) if len(states) <= _SHORT else outputs
+        rows = np.gcd(outputs, max(_BLOCK_WEIGHTS // inputs, 1)) if len(states) <= _SHORT else outputs
         blocks = states @ weight.reshape(-1, rows, inputs).swapaxes(1, 2)  # (outputs / rows, T, rows)
         return blocks.swapaxes(0, 1).reshape(len(states), outputs) + self._weight(f"{name}.bias")
 
@@ -127,7 +124,6 @@ def _gelu(states: _States) -> _States:
     step = 1 / (1 + np.float32(_ERF_SLOPE) * size)
     sum_of_powers = np.zeros_like(step)
     for weight in reversed(_ERF):
-        sum_of_powers += np.float32(weight)
-        sum_of_powers *= step
+        sum_of_powers = (sum_of_powers + np.float32(weight)) * step
     error_function = np.copysign(1 - sum_of_powers * np.exp(-(size**2)), states)
     return (states * (1 + error_function) / 2).astype(np.float32, copy=False)
