@@ -76,12 +76,12 @@ def test_layers_of_a_language_model_follow_later(layers, at_once, later) -> None
 
 def test_server_with_a_large_model_on_a_gpu_builds_the_full_graph(monkeypatch, tmp_path: Path) -> None:
     place = Place(store=str(tmp_path / "notes.lbug"))
-    for is_large, later in ((True, ("points", "relations")), (False, ())):
+    for is_large, later in ((True, ["points", "relations"]), (False, [])):
         monkeypatch.setattr("memgraph_rag.models.model_loader.FoundModels.is_large_on_gpu", is_large)
         with _memories(place, None, is_shared=False) as memories:
             assert memories.backlog("ann").layers == later
         with _memories(place, "none", is_shared=False) as memories:
-            assert memories.backlog("ann").layers == ()
+            assert memories.backlog("ann").layers == []
 
 
 def test_namespaces_share_models_that_keep_no_journal(opened, tmp_path: Path) -> None:
