@@ -126,6 +126,7 @@ def test_search_puts_last_statement_first_without_rule(memory: Memory) -> None:
 def test_comparison_by_likeness_reads_nothing_more(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     say(memory, "The red bus takes me to the lab.", "2026-05-12")
     say(memory, "My bank is Wise.", "2026-05-13")
+    memory.search("lab", user="ann", k=1)  # reads what was written
     reads: Counter[str] = Counter()
     for name in ("version", "documents", "nodes"):
         monkeypatch.setattr(
