@@ -21,7 +21,7 @@ STRATEGIES = tuple(list_known_strategies())
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-GUIDES = ("adding", "asking", "command-line", "configuration", "evaluation", "inspecting", "limits")
+GUIDES = ("adding", "asking", "configuration", "evaluation", "inspecting", "reliability")
 
 
 def page(name: str) -> str:
