@@ -155,7 +155,7 @@ def test_lagging_follower_is_replaced(cluster: Cluster, memory: Memory) -> None:
     memory.add(FOX, key="fox")
     lagging = cluster.followers[0]
     lagging.complaint = LAGS
-    for _ in range(5):
+    for _ in range(20):  # the driver chooses one of two followers at random
         assert keys(memory) == ["fox"]
     assert any(transaction.is_refused for transaction in cluster.transactions)
 
