@@ -16,7 +16,7 @@ from memgraph_rag.contracts import LanguageModel, TurnJudge
 from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError
 from memgraph_rag.models.wrappers.checked_models import is_usage
-from memgraph_rag.types import Prompt, TurnVerdicts, Usage
+from memgraph_rag.types import Prompt, TurnVerdicts, Usage, as_line
 
 _MOST_KEPT = 8_192  # verdicts
 _MOST_VALUE = 60  # characters of a value in the reply
@@ -97,7 +97,7 @@ class WrittenVerdicts:
             "required": numbers,
             "additionalProperties": False,
         }
-        lines = tuple(f"{number}. {' '.join(turn.split())}" for number, turn in zip(numbers, turns, strict=True))
+        lines = tuple(f"{number}. {as_line(turn)}" for number, turn in zip(numbers, turns, strict=True))
         prompt = Prompt(_REQUEST.format(question=question), lines)
         (written,) = self._model.generate([prompt], max_tokens=_TOKENS_EACH * len(turns), schema=schema)
         values = _read_values(written.text)
@@ -121,5 +121,5 @@ def _read_values(text: str) -> dict[str, str]:
 def _is_said(value: str, turn: str) -> bool:
     """Return whether a value is made of words of a turn: a model may write a value that nobody said."""
     words = [bare for word in value.casefold().split() if (bare := word.strip(".,;:!?\"'"))]
-    said = " ".join(turn.casefold().split())
+    said = as_line(turn.casefold())
     return value.casefold().strip(" .") != _NOTHING and any(word in said for word in words)
