@@ -248,8 +248,10 @@ class Reading:
             return WrittenAnswer()
         quotes, segments = read.evidence.quotes, read.evidence.segments
         writing = write_answer(session, asked.question, asked.style, quotes, max_tokens=self._answer_tokens)
-        if not (asked.checks and asks_when(asked.question) and any(segment.time for segment in segments)):
+        if not (asked.checks and asks_when(asked.question)):
             return (yield from writing)
+        if not any(segment.time for segment in segments):
+            return tell_days((yield from writing), segments)
         written = tell_days(finish(writing), segments)
         yield written.text
         return written

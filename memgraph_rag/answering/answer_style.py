@@ -85,8 +85,8 @@ def write_short_form(session: ReadingSession, question: str, sentence: str) -> s
     """Return the shortest phrase that answers the question, with one more short call of the model.
 
     The request does not contain the sentence, because the 1.5B model then copies a wrong part of it
-    (``docs/decisions``). A sentence of few words needs no call. If the model writes nothing, or more than the sentence,
-    the phrase is the sentence itself. The result is empty if the window is full.
+    (``docs/decisions``). A sentence of few words needs no call. If the model writes nothing, more than the sentence, or
+    words of the request ("No sentence"), the phrase is the sentence itself. The result is empty if the window is full.
     """
     if len(sentence.split()) <= _FEW_WORDS:
         return extract_phrase(sentence)
@@ -95,7 +95,13 @@ def write_short_form(session: ReadingSession, question: str, sentence: str) -> s
         phrase = extract_phrase("".join(pieces))
     except WindowExceeded:
         return ""
-    return phrase if 0 < len(phrase) <= len(sentence) else extract_phrase(sentence)
+    is_own = 0 < len(phrase) <= len(sentence) and not is_copied_request(phrase)
+    return phrase if is_own else extract_phrase(sentence)
+
+
+def is_copied_request(phrase: str) -> bool:
+    """Return whether a phrase is the end of the request for a phrase, which small models copy."""
+    return phrase.casefold() == "no sentence"
 
 
 def extract_phrase(text: str) -> str:

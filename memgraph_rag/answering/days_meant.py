@@ -1,7 +1,8 @@
-"""Tells the day that an answer to "When …?" means, if the answer rests on a turn of a conversation.
+"""Tells the time that an answer to "When …?" means.
 
-A model copies the time of the turn ("2023-05-08T13:56") although the turn says "yesterday". The module knows texts and
-times, no model. Invariant: an answer that names no time of a turn, and no day relative to one, stays as it is.
+A model copies the time of a turn ("2023-05-08T13:56") although the turn says "yesterday", and shortens "Alexander the
+Great died in 323 BC" to the name. The module knows texts and times, no model. Invariant: the sentence of an answer that
+names no time of a turn stays as it is.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ from memgraph_rag.types import Segment
 
 _WHEN = re.compile(r"\W*(?:when|(?:on |in )?(?:what|which) (?:day|date|month|year)|since when)\b", re.IGNORECASE)
 _TIME = re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?(?!\d)")
+_DATE = re.compile(
+    r"\b(?:\d{1,2} )?(?:(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* (?:\d{1,2}, )?)?"
+    r"(?:\d{4}\b(?! BC)|\d{1,4} BCE?\b)"
+)
 
 
 def asks_when(question: str) -> bool:
@@ -27,12 +32,14 @@ def asks_when(question: str) -> bool:
 def tell_days(written: WrittenAnswer, segments: Sequence[Segment]) -> WrittenAnswer:
     """Return an answer with days in words: those that the first cited turn with a time means.
 
-    Relative words of the phrase ("last week") are replaced by their days. The day of the turn itself is replaced by the
-    day that the cited sentence names ("yesterday"), if it names one.
+    A phrase that is only the subject of the sentence ("Ann Lee") is replaced by the date behind it. Relative words of
+    the phrase ("last week") are replaced by their days. The day of the turn itself is replaced by the day that the
+    cited sentence names ("yesterday"), if it names one.
 
     Args:
         segments: what was read for the answer.
     """
+    written = replace(written, short=_copy_date(written.text, written.short))
     times = {segment.id: segment.time for segment in segments if segment.time}
     cited = next((each for each in written.citations if each.segment_id in times), None)
     if cited is None or not written.short:
@@ -53,3 +60,14 @@ def tell_days(written: WrittenAnswer, segments: Sequence[Segment]) -> WrittenAns
         unmarked=write_day_in_words(written.unmarked),
         short=write_day_in_words(written.short),
     )
+
+
+def _copy_date(sentence: str, phrase: str) -> str:
+    """Return the first date of a sentence if the phrase is the beginning of the sentence without a date.
+
+    >>> _copy_date("Alexander died in 323 BC.", "Alexander"), _copy_date("Ann left for 300 days.", "Ann")
+    ('323 BC', 'Ann')
+    """
+    subject, rest = sentence[: len(phrase)], sentence[len(phrase) :]
+    date = _DATE.search(rest) if phrase and subject == phrase and not re.search(r"\d", phrase) else None
+    return date[0] if date else phrase

@@ -38,6 +38,7 @@ def shortened(sentence: str, *replies: str) -> tuple[str, int]:
         ("\n\nthe old barn\nBecause she looked there.", "the old barn"),
         ("", "Ann found the red fox in the old barn"),
         ("Yes.", "Yes"),
+        ("No sentence.", "Ann found the red fox in the old barn"),
         ("It was in the old barn, as the information above says twice.", "Ann found the red fox in the old barn"),
     ],
 )

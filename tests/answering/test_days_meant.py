@@ -40,6 +40,21 @@ def test_answer_from_a_text_without_time_is_unchanged() -> None:
 
 
 @table(
+    ("sentence", "phrase", "date"),
+    [
+        ("Alexander the Great died in 323 BC.", "Alexander the Great", "323 BC"),
+        ("Vatican City became a country on 11 February 1929.", "Vatican City", "11 February 1929"),
+        ("Ann left on May 3, 1950.", "Ann", "May 3, 1950"),
+        ("Ann left in spring.", "Ann", "Ann"),
+        ("Ann left in 1950.", "Bo", "Bo"),
+        ("1950 was her year, not 1951.", "1950", "1950"),
+    ],
+)
+def test_phrase_without_a_date_is_replaced_by_the_date_of_its_sentence(sentence: str, phrase: str, date: str) -> None:
+    assert tell_days(WrittenAnswer(sentence, sentence, phrase), []).short == date
+
+
+@table(
     ("question", "is_asked"),
     [("When did Ann go?", True), ("On which day did Ann go?", True), ("Who went when it rained?", False)],
 )

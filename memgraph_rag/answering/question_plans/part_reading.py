@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from memgraph_rag.answering.answer_style import WrittenAnswer, extract_phrase, write_answer
+from memgraph_rag.answering.answer_style import WrittenAnswer, extract_phrase, is_copied_request, write_answer
 from memgraph_rag.answering.days_meant import asks_when, tell_days
 from memgraph_rag.answering.evidence import ReadEvidence, gather_evidence
 from memgraph_rag.answering.question_plans.countries import names_country
@@ -162,7 +162,7 @@ def _find_day_meant(part: Part, evidence: ReadEvidence) -> str:
 def ask_session(session: ReadingSession, question: str, quotes: Quotes) -> Part:
     """Return the value that the model copies from what a session has read, for one more question."""
     said = "".join(session.answer(max_tokens=_VALUE_TOKENS, request=_REQUEST.format(question=question)))
-    value = extract_phrase(said)
+    value = "" if is_copied_request(phrase := extract_phrase(said)) else phrase
     return Part(question, value, cite_value(quotes, question, value) if value else ())
 
 
