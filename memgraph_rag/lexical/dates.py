@@ -79,21 +79,45 @@ def list_query_terms(question: str) -> list[str]:
     return list(dict.fromkeys(term for day_terms in terms for term in day_terms))
 
 
+def find_days_near(text: str, near: date) -> list[tuple[int, int, date]]:
+    """Return start, end and day of each day that a text names and that has one reading.
+
+    A day without a year is the one nearest to ``near``.
+
+    >>> find_days_near("Due on January 3.", date(2025, 12, 20))
+    [(7, 16, datetime.date(2026, 1, 3))]
+    """
+    found: list[tuple[int, int, date]] = []
+    for match in _find_matches(text):
+        days = _read_match(match)
+        if len(days) == 1:
+            year, month, day = days[0]
+            years = [year] if year else [near.year - 1, near.year, near.year + 1]
+            dates = [date(each, month, day) for each in years if _check_day(each, month, day)]
+            found += [(match.start(), match.end(), min(dates, key=lambda each: abs(each - near)))] if dates else []
+    return found
+
+
 def _find_days(text: str) -> Iterator[_Day]:
     """Yield the days in a text, in order; both days if a form has two readings."""
     for match in _find_matches(text):
-        part = match.groupdict(default="")
-        if part["iso_year"]:
-            readings = [(part["iso_year"], part["iso_month"], part["iso_day"])]
-        elif part["first"]:
-            readings = _read_numbers(part["first"], part["mark"], part["second"], part["last"])
-        elif part["month"] or part["name"]:
-            name, year = part["month"] or part["name"], part["year"] or part["behind"]
-            month = 0 if name == "may" and not year else _MONTHS.get(name.casefold(), 0)  # "in 3 may be"
-            readings = [(year, str(month), part["day"] or part["number"])]
-        else:
-            readings = [("", part["cjk_month"], part["cjk_day"])]
-        yield from (day for reading in readings if (day := _check_day(*map(int, (part or "0" for part in reading)))))
+        yield from _read_match(match)
+
+
+def _read_match(match: re.Match[str]) -> list[_Day]:
+    """Return the days that a match of ``_FORM`` means: two if the form has two readings, none if it is no day."""
+    part = match.groupdict(default="")
+    if part["iso_year"]:
+        readings = [(part["iso_year"], part["iso_month"], part["iso_day"])]
+    elif part["first"]:
+        readings = _read_numbers(part["first"], part["mark"], part["second"], part["last"])
+    elif part["month"] or part["name"]:
+        name, year = part["month"] or part["name"], part["year"] or part["behind"]
+        month = 0 if name == "may" and not year else _MONTHS.get(name.casefold(), 0)  # "in 3 may be"
+        readings = [(year, str(month), part["day"] or part["number"])]
+    else:
+        readings = [("", part["cjk_month"], part["cjk_day"])]
+    return [day for reading in readings if (day := _check_day(*map(int, (part or "0" for part in reading))))]
 
 
 def _find_matches(text: str) -> Iterator[re.Match[str]]:

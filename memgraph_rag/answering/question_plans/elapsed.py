@@ -15,20 +15,18 @@ DATE_OF = "What is the date of this: {}?"
 
 Unit = Literal["day", "week", "month", "year"]
 
-_BETWEEN, _BETWEEN_NAMES = (
-    re.compile(
-        r"^how (?:many (?P<unit>day|week|month|year)s|long|much time)\b.*?\b(?:(?P<between>between)|from) "
-        rf"(?P<first>.+?)(?(between) and| (?:to|until|till)) (?P<second>{start}.+)$",
-        re.IGNORECASE,
+_HOW_LONG = r"^how (?:many (?P<unit>day|week|month|year)s|long|much time)\b"
+_STARTS = r"(?:when|the|an?|my|our|your|his|her|its|their)\b", ""
+"""An event usually begins with such a word, and may hold an "and" or a "to" of its own."""
+_FORMS = [
+    re.compile(_HOW_LONG + form, re.IGNORECASE)
+    for form in (
+        *(rf".*?\bbetween (?P<first>.+?) and (?P<second>{start}.+)$" for start in _STARTS),
+        *(rf".*?\bfrom (?P<first>.+) (?:to|until|till) (?P<second>{start}.+)$" for start in _STARTS),
+        r" (?:after|before) (?P<first>.+?),? (?:did|was|were|do|does|is) (?P<second>.+)$",
+        r" did it take (?:\S+ ){0,3}?to (?P<second>.+?),? after (?P<first>.+)$",
     )
-    for start in (r"(?:when|the|an?|my|our|your|his|her|its|their)\b", "")
-)
-"""An event usually begins with such a word, and may hold an "and" of its own."""
-_AFTER = re.compile(
-    r"^how (?:many (?P<unit>day|week|month|year)s|long|much time) (?:after|before) (?P<first>.+?),? "
-    r"(?:did|was|were|do|does|is) (?P<second>.+)$",
-    re.IGNORECASE,
-)
+]
 _ORDER = re.compile(
     r"^(?:did|was|were|is|do|does|have|has|had) (?P<first>.+?) (?:before or after|after or before) (?P<second>.+)$",
     re.IGNORECASE,
@@ -58,13 +56,17 @@ class Elapsed:
         return first, second
 
     def describe(self, first: date, second: date) -> str:
-        """Return the time between two days in the unit, or the order of the days; empty for an order of equal days.
+        """Return the time between two days in the unit, or the order of the days; empty for equal days.
+
+        A question for the time between two events says that they had two days.
 
         >>> Elapsed(("a", "b"), "week").describe(date(2026, 5, 1), date(2026, 5, 15))
         '2 weeks'
         """
+        if first == second:
+            return ""
         if self.asks_order:
-            return "" if first == second else "before" if first < second else "after"
+            return "before" if first < second else "after"
         count = _count(self.unit or "day", *sorted((first, second)))
         return f"{count} {self.unit or 'day'}{'' if count == 1 else 's'}"
 
@@ -76,7 +78,7 @@ def find_elapsed(question: str) -> Elapsed | None:
     ('the demo', 'the launch')
     """
     text = " ".join(question.split()).rstrip("?.! ")
-    if match := _BETWEEN.match(text) or _BETWEEN_NAMES.match(text) or _AFTER.match(text):
+    if match := next(filter(None, (form.match(text) for form in _FORMS)), None):
         unit = match["unit"].lower() if match["unit"] else None
         first, second = match["first"], match["second"]
         if _NAME.match(second) and (same := _SAME_VERB.match(first)):  # "between adopting Coco and Shadow"

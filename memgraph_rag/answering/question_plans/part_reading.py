@@ -13,12 +13,13 @@ from memgraph_rag.answering.answer_style import WrittenAnswer, extract_phrase, i
 from memgraph_rag.answering.days_meant import asks_when, tell_days
 from memgraph_rag.answering.evidence import ReadEvidence, gather_evidence
 from memgraph_rag.answering.question_plans.countries import names_country
+from memgraph_rag.answering.question_plans.event_days import find_event_day
 from memgraph_rag.answering.question_plans.values import drop_restatement, find_day, holds, normalise_words
 from memgraph_rag.contracts import GraphReader, Models, ReadingContext, ReadingSession
 from memgraph_rag.lexical.timestamps import format_day
 from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.text.citations import Quotes
-from memgraph_rag.types import AnswerStyle, Citation, Part, Step, Usage
+from memgraph_rag.types import AnswerStyle, Citation, Part, Step, Usage, format_long_day
 
 _SEGMENTS = 3
 _VALUE_TOKENS = 20
@@ -86,7 +87,7 @@ class PartReading:
         return self._read_usage + self._plans()
 
     def ask(
-        self, question: str, *, wants_day: bool = False, accepts: Callable[[str], bool] = bool
+        self, question: str, *, event: str = "", accepts: Callable[[str], bool] = bool
     ) -> Generator[Step | Part, None, Part]:
         """Read for a question; yield the steps, then the part with the value that the model copies; return the part.
 
@@ -94,7 +95,7 @@ class PartReading:
         contain no word of the value.
 
         Args:
-            wants_day: whether the value is the day of an event: the day that the cited turn means, or its own day.
+            event: words of the question for an event; the value is then the day of the event.
             accepts: whether a value may be used; else the part has none.
         """
         part = Part(question, "")
@@ -107,8 +108,8 @@ class PartReading:
             read = {word for segment in evidence.segments for word in normalise_words(segment.text).split()}
             if not read.intersection(normalise_words(part.value).split()) or not accepts(part.value):
                 part = Part(question, "")
-            if wants_day and part.value:
-                part = replace(part, value=_find_day_meant(part, evidence))
+            if event and part.value:
+                part = _find_day_meant(part, event, evidence)
         part = self.keep(part)
         yield part
         return part
@@ -151,12 +152,21 @@ class PartReading:
         return self.parts[-1]
 
 
-def _find_day_meant(part: Part, evidence: ReadEvidence) -> str:
-    """Return the day that a value means in the turn that is cited for it, else the day of that turn, else the value."""
+def _find_day_meant(part: Part, event: str, evidence: ReadEvidence) -> Part:
+    """Return the part with the day of an event as its value, if it was read in turns of a conversation.
+
+    A model copies the time of a turn although the turn names the day of the event. So a copied time counts only if no
+    sentence has words of the event.
+    """
+    times = {segment.id: segment.time for segment in evidence.segments if segment.time}
     value = tell_days(WrittenAnswer(short=part.value, citations=part.citations), evidence.segments).short
-    times = {segment.id: segment.time for segment in evidence.segments}
+    if not times or (find_day(value) and value not in map(format_day, times.values())):
+        return replace(part, value=value)
+    quotes = evidence.quotes.cite(event, "", limit=_MOST_QUOTES)
+    if found := find_event_day(event, [(quote, times.get(quote.segment_id, "")) for quote in quotes]):
+        return replace(part, value=format_long_day(found.day), citations=(found.citation,))
     cited = [format_day(times.get(citation.segment_id, "")) for citation in part.citations[:1]]
-    return value if find_day(value) or not any(cited) else cited[0]
+    return replace(part, value=value if find_day(value) or not any(cited) else cited[0])
 
 
 def ask_session(session: ReadingSession, question: str, quotes: Quotes) -> Part:

@@ -30,8 +30,8 @@ from memgraph_rag.types import Part, PlanKind, Step, format_long_day
 class AskPart(Protocol):
     """Reads for a question, yields the steps and the part with its value, and returns the part."""
 
-    def __call__(self, question: str, /, *, wants_day: bool = False) -> Generator[Step | Part, None, Part]:
-        """Return the part; ``wants_day`` says that its value is the day of an event."""
+    def __call__(self, question: str, /, *, event: str = "") -> Generator[Step | Part, None, Part]:
+        """Return the part; with an event, in words of the question, its value is the day of the event."""
         ...
 
 
@@ -89,7 +89,8 @@ def solve_comparison(plan: Comparison, ask: AskPart) -> Generator[Step | Part, N
     for person in people:
         answered: list[Part] = []
         for asked in asked_of_all:
-            answered.append((yield from ask(asked.format(person), wants_day=plan.asked == DATE_OF)))
+            event = person if plan.asked == DATE_OF else ""
+            answered.append((yield from ask(asked.format(person), event=event)))
         values.append(" to ".join(part.value for part in answered) if all(part.value for part in answered) else "")
     short = _compare(plan, values)
     first, second = plan.things
@@ -117,8 +118,8 @@ def _compare(plan: Comparison, values: Sequence[str]) -> str:
 def solve_elapsed(plan: Elapsed, ask: AskPart) -> Generator[Step | Part, None, Solved | None]:
     """Ask for both days, yield the steps and the parts, and return the time between them; None if a day is missing."""
     parts: list[Part] = []
-    for asked in plan.questions():
-        parts.append((yield from ask(asked, wants_day=True)))
+    for asked, event in zip(plan.questions(), plan.events, strict=True):
+        parts.append((yield from ask(asked, event=event)))
     days = [find_day(part.value) for part in parts]
     if days[0] is None or days[1] is None:
         return None
