@@ -393,6 +393,7 @@ def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
         "Where was Andrei Tarkovsky born?": "Zavrazhye",
         "What is the date of this: the pottery class?": "yesterday",
         "What is the date of this: the half marathon?": "I ran the half marathon",
+        "What is the date of this: the reunion?": "2026-03-02T10:00",
     }
     answer_else = FakeSession.answer
 
@@ -528,6 +529,19 @@ def test_event_has_the_day_of_its_turn(memory: Memory) -> None:
     )
     answer = memory.ask("How many days passed between the pottery class and the half marathon?", user="ann")
     assert (answer.short, answer.plan) == ("27 days", "elapsed")
+
+
+def test_event_has_the_day_that_its_turn_names(memory: Memory) -> None:
+    chat = memory.session(user="ann", session="spring")
+    chat.add(
+        [
+            {"role": "user", "content": "The pottery class began yesterday.", "time": "2026-03-02T10:00"},
+            {"role": "user", "content": "I postponed the reunion to April 10.", "time": "2026-03-02T10:00"},
+        ]
+    )
+    answer = memory.ask("How many days are there between the pottery class and the reunion?", user="ann")
+    assert answer.short == "40 days"
+    assert [part.citations[0].quote[-9:] for part in answer.parts[1:]] == ["April 10."]
 
 
 @table(("is_spent", "why"), [(False, "Nothing in memory answers"), (True, "Not read within the limit")])

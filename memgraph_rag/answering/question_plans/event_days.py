@@ -24,9 +24,10 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class EventDay:
-    """The day of an event, with the sentence that tells it."""
+    """The day of an event, whether the sentence names it, and the sentence; else it is the day of the turn."""
 
     day: date
+    is_named: bool
     citation: Citation
 
 
@@ -56,7 +57,7 @@ def find_event_day(event: str, sentences: Iterable[tuple[Citation, str]]) -> Eve
         if fits > most or (best is None and fits == most):
             distances = [min(max(start - end, begin - last) for begin, end, _ in places) for start, last, _ in days]
             day = days[distances.index(min(distances))][2] if days else date.fromisoformat(said)
-            best, most = EventDay(day, citation), fits
+            best, most = EventDay(day, bool(days), citation), fits
     return best
 
 

@@ -155,15 +155,17 @@ class PartReading:
 def _find_day_meant(part: Part, event: str, evidence: ReadEvidence) -> Part:
     """Return the part with the day of an event as its value, if it was read in turns of a conversation.
 
-    A model copies the time of a turn although the turn names the day of the event. So a copied time counts only if no
-    sentence has words of the event.
+    A day that a sentence names with words of the event goes before the model's value. A model often copies the time of
+    a turn, so such a value counts only if no sentence has words of the event.
     """
     times = {segment.id: segment.time for segment in evidence.segments if segment.time}
     value = tell_days(WrittenAnswer(short=part.value, citations=part.citations), evidence.segments).short
-    if not times or (find_day(value) and value not in map(format_day, times.values())):
+    if not times:
         return replace(part, value=value)
     quotes = evidence.quotes.cite(event, "", limit=_MOST_QUOTES)
-    if found := find_event_day(event, [(quote, times.get(quote.segment_id, "")) for quote in quotes]):
+    found = find_event_day(event, [(quote, times.get(quote.segment_id, "")) for quote in quotes])
+    is_copied = not find_day(value) or value in map(format_day, times.values())
+    if found and (found.is_named or is_copied):
         return replace(part, value=format_long_day(found.day), citations=(found.citation,))
     cited = [format_day(times.get(citation.segment_id, "")) for citation in part.citations[:1]]
     return replace(part, value=value if find_day(value) or not any(cited) else cited[0])
