@@ -174,7 +174,7 @@ $(VENV)/.has-bench: pyproject.toml $(VENV)/.has-demo
 
 $(VENV)/.has-evaluation: pyproject.toml $(VENV)/.has-demo
 	@echo "Installing what scores answers and draws, 0.1 GB …"
-	$(INSTALL) -e '.[offline-models,evaluation,clusters]'
+	$(INSTALL) -e '.[offline-models,evaluation,clusters,communities]'
 	@touch $@
 
 $(VENV)/.has-docs: pyproject.toml $(VENV)/.torch
