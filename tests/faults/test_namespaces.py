@@ -7,7 +7,7 @@ one changes the other. Every statement is tried with the other's ids, so that on
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 from all_strategies import STRATEGIES
 from fault_world import KEYS, TEXTS, Place, World, open_journaled
+from lanes import ONE_A_FAMILY
 from neo4j.exceptions import Neo4jError
 from past_the_store import run_cypher
 from statements import ABOUT_THE_STORE, DATA, dialect_of
@@ -81,7 +82,7 @@ def leaks(answer: object, foreign: list[str]) -> list[str]:
     return [text for text in (*foreign, MARK) if text in shown]
 
 
-def public_calls(memory: Memory, foreign: list[str]) -> dict[str, Callable[[], object]]:
+def public_calls(memory: Memory, foreign: list[str], strategies: Iterable[str]) -> dict[str, Callable[[], object]]:
     """Every public method that reads, asked for what only the other has."""
     calls: dict[str, Callable[[], object]] = {
         "documents": memory.documents,
@@ -93,7 +94,7 @@ def public_calls(memory: Memory, foreign: list[str]) -> dict[str, Callable[[], o
     }
     for mode in ("graph", "hybrid", "keywords", "vector"):
         calls[f"search, {mode}"] = lambda mode=mode: memory.search(QUESTION, mode=mode, k=99)
-    for strategy in STRATEGIES:
+    for strategy in strategies:
         calls[f"ask, {strategy}"] = lambda strategy=strategy: _without_question(memory, strategy)
         calls[f"stream, {strategy}"] = lambda strategy=strategy: list(memory.stream("Who built?", strategy=strategy))
     return calls
@@ -103,11 +104,12 @@ def _without_question(memory: Memory, strategy: str) -> object:
     return replace(memory.ask(QUESTION, strategy=strategy), question="")
 
 
-def test_public_methods_return_nothing_of_another_namespace(both: Any) -> None:
+def test_public_methods_return_nothing_of_another_namespace(both: Any, engine: str) -> None:
     (mine, _), (yours, _) = both
     foreign = ids_of(yours)
+    strategies = STRATEGIES if engine == "ladybug" else sorted(ONE_A_FAMILY)  # others ask by the same statements
     assert leaks(yours.search(QUESTION), foreign), "else this could find nothing"
-    for name, call in public_calls(mine, foreign).items():
+    for name, call in public_calls(mine, foreign, strategies).items():
         assert leaks(call(), foreign) == [], name
     for name in one_id_of_each_kind(yours):
         for refused in (
@@ -221,8 +223,9 @@ def test_statements_touch_no_other_namespace(both: Any, engine: str, place: Plac
                     answer = [row.get("near", row) for row in answer]
                 assert leaks(answer, [*foreign, yours.namespace + "'"]) == [], name
                 tried += 1
-        if name.startswith("write/"):
+        if name.startswith("write/") and engine == "ladybug":  # a server takes 0.3 s to read its graph
             assert world.graph(yours) == before, name
+    assert world.graph(yours) == before
     assert tried > len(names) // 2
     for record in mine.documents():
         with suppress(DocumentNotFound):
