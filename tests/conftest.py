@@ -55,8 +55,8 @@ DATABASE_OPTIONS["buffer_pool_size"] = 2**30
 """Bytes of a file that the engine may keep in memory. By default they are most of the machine's, which on 24 GB takes
 25 ms of each opening and closing: thousands of tests do both."""
 
-SHORT_LIVED = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-"""Options of Java for a server that runs for minutes: without its second compiler, tests take a quarter less CPU."""
+JAVA_OPTIONS += ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+"""For servers that run for minutes: without the second compiler of Java, tests take a quarter less CPU."""
 
 ONE_PLAN = "dbms.cypher.min_replan_interval=1h\ndbms.cypher.statistics_divergence_threshold=1.0\n"
 """Settings of a server whose small graphs come and go: planning each statement once takes a quarter less CPU."""
@@ -123,7 +123,6 @@ class Servers(Mapping[str, Server]):
     def _start_local(self, line: str) -> tuple[str, int]:
         folder = self._open.enter_context(tempfile.TemporaryDirectory(prefix="neo4j-"))
         home = Path(folder) / "home"
-        JAVA_OPTIONS[:] = dict.fromkeys([*JAVA_OPTIONS, *SHORT_LIVED])
         neo4j_home._CONF = neo4j_home._CONF.removesuffix(ONE_PLAN) + ONE_PLAN
         bolt_port, http_port = free_ports(2)
         self._open.callback(stop, home)
@@ -191,6 +190,9 @@ def pytest_configure(config: pytest.Config) -> None:
 LONG = re.compile(r"tests/(test_readme|models/|endpoints/|faults/|layers/|cli/|server/|systems/raptor/)")
 """Files that work with real weights or processes of their own, or for long on purpose."""
 
+CHANGES_SCHEMA = re.compile(r"tests/(\w+/test_(interrupted_)?migrations|stores/test_(reembedding|integrity))")
+"""Files whose tests drop and create indexes, after which a server of Neo4j plans each statement anew."""
+
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     if find_server(item.nodeid) or "neo4j_servers" in getattr(item, "fixturenames", ()):
@@ -200,9 +202,17 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long goes first, so that no worker is left with a long file while the others have nothing to do."""
-    in_order = sorted(items, key=lambda item: (not find_server(item.nodeid), not LONG.match(item.nodeid)))
-    items[:] = in_order
+    """Run long tests first, so that no worker is left with a long file while the others have nothing to do.
+
+    Tests that change the schema of a shared server are its last.
+    """
+
+    def find_place(item: pytest.Item) -> tuple[bool, bool, bool]:
+        on_server = bool(find_server(item.nodeid))
+        changes_schema = on_server and bool(CHANGES_SCHEMA.match(item.nodeid))
+        return not on_server, changes_schema, not LONG.match(item.nodeid)
+
+    items.sort(key=find_place)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -85,10 +85,9 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module", params=["5.26", "2026"])
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
     """A server of its own with an empty database, which the tests of this module use in the order of the file."""
-    from conftest import SHORT_LIVED, VERSIONS, refuse
+    from conftest import VERSIONS, refuse
 
     home = tmp_path_factory.mktemp("neo4j") / "home"
-    neo4j_server.JAVA_OPTIONS[:] = dict.fromkeys([*neo4j_server.JAVA_OPTIONS, *SHORT_LIVED])
     try:
         yield neo4j_server.start(home, version=VERSIONS[request.param], bolt_port=0, http_port=0)
     except (SettingsError, StoreError) as exc:
