@@ -27,7 +27,8 @@ from typing import Any, NoReturn
 
 import ladybug
 import pytest
-from lanes import find_server, reason_for_full
+from _pytest.doctest import DoctestModule
+from lanes import SECOND, find_server, reason_for_full
 from memories import OpenMemory, options
 from neo4j import GraphDatabase
 
@@ -192,6 +193,21 @@ LONG = re.compile(r"tests/(test_readme|models/|endpoints/|faults/|layers/|cli/|s
 
 CHANGES_SCHEMA = re.compile(r"tests/(\w+/test_(interrupted_)?migrations|stores/test_(reembedding|integrity))")
 """Files whose tests drop and create indexes, after which a server of Neo4j plans each statement anew."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Ignore files of which each item is in the second lane, in the first: each worker would import them."""
+    place = collection_path.relative_to(config.rootpath).as_posix()
+    is_left_out = config.getoption("markexpr") == "not full" and collection_path.suffix == ".py"
+    return True if is_left_out and any(re.match(pattern, place) for pattern in SECOND) else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Iterator[None]:
+    """Look for doctests in files with a prompt only."""
+    collectors: Any = yield
+    without = [each for each in collectors if not isinstance(each, DoctestModule)]
+    return collectors if ">>>" in file_path.read_text("utf-8", "replace") else without
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -92,6 +92,14 @@ def test_each_pattern_fits_a_test() -> None:
     assert [pattern for pattern in patterns if not any(re.match(pattern, test) for test in tests)] == []
 
 
+def test_files_left_out_of_first_lane_protect_no_data() -> None:
+    """``make test`` does not collect them."""
+    files = {file.relative_to(FOLDER.parent).as_posix(): file for file in FOLDER.rglob("test_*.py")}
+    left_out = [file for place, file in files.items() if any(re.match(pattern, place) for pattern in SECOND)]
+    assert len(left_out) > 20
+    assert [file for file in left_out if "mark.data" in file.read_text("utf-8")] == []
+
+
 def test_table_lists_each_row_that_fails() -> None:
     @table("more", [0, 1])
     @table(("number", "double"), [(1, 2), (2, 5), (3, 7)])
