@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -63,10 +64,10 @@ def test_injection_changes_no_other_document(place: Place) -> None:
 
 
 def _answers(memory: Memory) -> Iterator[Any]:
-    for question in QUESTIONS:
-        for strategy in sorted(STRATEGIES):
-            answer = memory.ask(question, strategy=strategy, documents=list(KEYS), limits=Limits(nodes=6))
-            yield answer.text, answer.citations, [step.node for step in answer.trace], answer.stop_reason
+    """Ask by each strategy, and each question in turn."""
+    for question, strategy in zip(itertools.cycle(QUESTIONS), sorted(STRATEGIES), strict=False):
+        answer = memory.ask(question, strategy=strategy, documents=list(KEYS), limits=Limits(nodes=6))
+        yield answer.text, answer.citations, [step.node for step in answer.trace], answer.stop_reason
 
 
 def _owned(graph: tuple[list[str], list[str]], memory: Memory) -> list[str]:
