@@ -92,15 +92,26 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Memory, OddE
         yield memory, embedder
 
 
+REFUSED = r"^Expected .* from the embedder 'fake-embedder', got .*\. Correct"
+
+
 @table("kind", NO_VECTORS)
-def test_invalid_vectors_are_refused(odd: tuple[Memory, OddEmbedder], kind: str) -> None:
+def test_invalid_vectors_are_refused(kind: str) -> None:
+    embedder = OddEmbedder()
+    embedder.change = NO_VECTORS[kind]
+    with pytest.raises(ModelError, match=REFUSED):
+        CheckedEmbedder(embedder).embed(["Tom met Ann.", "It rained."])
+
+
+@table("kind", ["not a number", "ragged"])
+@table("call", EMBEDDING)
+def test_call_refuses_invalid_vectors(odd: tuple[Memory, OddEmbedder], call: str, kind: str) -> None:
     memory, embedder = odd
     before = graph_of(memory)
     embedder.change = NO_VECTORS[kind]
     try:
-        for embed in EMBEDDING.values():
-            with pytest.raises(ModelError, match=r"^Expected .* from the embedder 'fake-embedder', got .*\. Correct"):
-                embed(memory)
+        with pytest.raises(ModelError, match=REFUSED):
+            EMBEDDING[call](memory)
     finally:
         embedder.change = None
     assert graph_of(memory) == before
@@ -175,10 +186,10 @@ def test_wrapper_is_copied_and_pickled(again: Callable[[Any], Any]) -> None:
 class OddRecognizer(FakeRecognizer):
     def __init__(self, change: Callable[[list[list[Named]]], Any]) -> None:
         super().__init__()
-        self._change = change
+        self.change = change
 
     def recognize(self, texts: Sequence[str]) -> Any:
-        return self._change(super().recognize(texts))
+        return self.change(super().recognize(texts))
 
 
 def each(named: object) -> Callable[[list[list[Named]]], Any]:
@@ -204,14 +215,21 @@ NO_NAMES = {
 }
 
 
-@pytest.mark.parametrize("kind", NO_NAMES)
-def test_invalid_names_are_refused(tmp_path: Path, kind: str) -> None:
-    more = options(layers=("entities",)) | {"recognizer": OddRecognizer(NO_NAMES[kind])}
-    with Memory(tmp_path / "notes.lbug", **more) as memory:
-        with pytest.raises(ModelError, match=r"^Expected .* from the recognizer 'fake-recognizer', got .*\. Correct"):
-            memory.add(TEXT)
-        assert not memory.documents()
-        assert memory.maintenance.examine() == []
+@pytest.fixture
+def odd_names(tmp_path: Path) -> Iterator[tuple[Memory, OddRecognizer]]:
+    recognizer = OddRecognizer(list)
+    with Memory(tmp_path / "notes.lbug", **options(layers=("entities",), recognizer=recognizer)) as memory:
+        yield memory, recognizer
+
+
+@table("kind", NO_NAMES)
+def test_invalid_names_are_refused(odd_names: tuple[Memory, OddRecognizer], kind: str) -> None:
+    memory, recognizer = odd_names
+    recognizer.change = NO_NAMES[kind]
+    with pytest.raises(ModelError, match=r"^Expected .* from the recognizer 'fake-recognizer', got .*\. Correct"):
+        memory.add(TEXT)
+    assert not memory.documents()
+    assert memory.maintenance.examine() == []
 
 
 def test_names_of_numpy_and_generators_are_names() -> None:
@@ -228,13 +246,13 @@ def test_names_of_numpy_and_generators_are_names() -> None:
 class OddModel(FakeLanguageModel):
     def __init__(self, change: Callable[[list[Generation]], Any]) -> None:
         super().__init__()
-        self._change = change
+        self.change = change
 
     def generate(self, prompts: Sequence[Prompt], **more: Any) -> Any:
-        return self._change(super().generate(prompts, **more))
+        return self.change(super().generate(prompts, **more))
 
     def read_written(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> Any:
-        return self._change(super().read_written(prompts, texts))
+        return self.change(super().read_written(prompts, texts))
 
 
 def changed(**fields: Any) -> Callable[[list[Generation]], Any]:
@@ -264,14 +282,21 @@ NO_GENERATIONS: dict[str, Callable[[list[Generation]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", NO_GENERATIONS)
-def test_invalid_generations_are_refused(tmp_path: Path, kind: str) -> None:
-    model = OddModel(NO_GENERATIONS[kind])
+@pytest.fixture
+def odd_generations(tmp_path: Path) -> Iterator[tuple[Memory, OddModel]]:
+    model = OddModel(list)
     with Memory(tmp_path / "notes.lbug", **options(model=model, layers=("points",))) as memory:
-        with pytest.raises(ModelError, match=r"^Expected .* from the language model 'fake-.*', got .*\. Correct"):
-            memory.add(TEXT)
-        assert not memory.documents()
-        assert memory.maintenance.examine() == []
+        yield memory, model
+
+
+@table("kind", NO_GENERATIONS)
+def test_invalid_generations_are_refused(odd_generations: tuple[Memory, OddModel], kind: str) -> None:
+    memory, model = odd_generations
+    model.change = NO_GENERATIONS[kind]
+    with pytest.raises(ModelError, match=r"^Expected .* from the language model 'fake-.*', got .*\. Correct"):
+        memory.add(TEXT)
+    assert not memory.documents()
+    assert memory.maintenance.examine() == []
 
 
 def test_plug_in_reader_is_checked(tmp_path: Path) -> None:
@@ -331,11 +356,11 @@ class OddLayer:
     needs_recognizer = False
     requires = ()
 
-    def __init__(self, make: Callable[[Any], Any]) -> None:
-        self._make = make
+    def __init__(self) -> None:
+        self.make: Callable[[Any], Any] = list
 
     def build(self, documents: Sequence[Any], **_: object) -> Any:
-        return self._make(documents)
+        return self.make(documents)
 
 
 def annotated(**fields: Any) -> Callable[[Any], Any]:
@@ -356,7 +381,14 @@ def rows(**fields: Any) -> Callable[[Any], Any]:
     return lambda documents: [LayerRows(**fields) for _ in documents]
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+def odd_rows(tmp_path: Path) -> Iterator[tuple[Memory, OddLayer]]:
+    layer = OddLayer()
+    with Memory(tmp_path / "notes.lbug", **options(layers=("entities", layer))) as memory:
+        yield memory, layer
+
+
+@table(
     "make",
     [
         lambda _: None,
@@ -373,12 +405,13 @@ def rows(**fields: Any) -> Callable[[Any], Any]:
         *(annotated(properties=value) for value in (None, 5, {1: 2}, {"a": [1]}, {"a": float("nan")}, {"a": "\ud800"})),
     ],
 )
-def test_invalid_rows_are_refused(tmp_path: Path, make: Callable[[Any], Any]) -> None:
-    with Memory(tmp_path / "notes.lbug", **options(layers=("entities", OddLayer(make)))) as memory:
-        with pytest.raises(LayerError, match=r"^Expected .*layer 'mine', got .*\. Correct"):
-            memory.add(TEXT)
-        assert not memory.documents()
-        assert memory.maintenance.examine() == []
+def test_invalid_rows_are_refused(odd_rows: tuple[Memory, OddLayer], make: Callable[[Any], Any]) -> None:
+    memory, layer = odd_rows
+    layer.make = make
+    with pytest.raises(LayerError, match=r"^Expected .*layer 'mine', got .*\. Correct"):
+        memory.add(TEXT)
+    assert not memory.documents()
+    assert memory.maintenance.examine() == []
 
 
 def overviews(**fields: Any) -> Callable[[Any], Any]:
@@ -389,10 +422,18 @@ class OddMemoryLayer(OddLayer):
     spans_documents = True
 
     def build(self, graph: Any, **_: object) -> Any:
-        return self._make(graph)
+        return self.make(graph)
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+def odd_overviews(tmp_path: Path) -> Iterator[tuple[Memory, OddMemoryLayer]]:
+    layer = OddMemoryLayer()
+    with Memory(tmp_path / "notes.lbug", **options(layers=("entities", layer))) as memory:
+        memory.add(TEXT)
+        yield memory, layer
+
+
+@table(
     "make",
     [
         lambda _: None,
@@ -405,9 +446,11 @@ class OddMemoryLayer(OddLayer):
         overviews(usage=None),
     ],
 )
-def test_invalid_overview_rows_are_refused(tmp_path: Path, make: Callable[[Any], Any]) -> None:
-    with Memory(tmp_path / "notes.lbug", **options(layers=("entities", OddMemoryLayer(make)))) as memory:
-        memory.add(TEXT)
-        *_, failure = memory.deepen()
-        assert isinstance(failure.error, LayerError)  # pyright: ignore[reportAttributeAccessIssue]
-        assert memory.maintenance.examine() == []
+def test_invalid_overview_rows_are_refused(
+    odd_overviews: tuple[Memory, OddMemoryLayer], make: Callable[[Any], Any]
+) -> None:
+    memory, layer = odd_overviews
+    layer.make = make
+    *_, failure = memory.deepen()
+    assert isinstance(failure.error, LayerError)  # pyright: ignore[reportAttributeAccessIssue]
+    assert memory.maintenance.examine() == []
