@@ -344,7 +344,7 @@ def test_relations_equal_model(store: GraphStore, place: dict[str, Any], turns: 
 
 
 @pytest.mark.parametrize("engine", ["neo4j-5.26", "neo4j-2026"], indirect=True)
-@settings(max_examples=12, deadline=None, suppress_health_check=IN_A_FIXTURE)
+@settings(max_examples=6, deadline=None, suppress_health_check=IN_A_FIXTURE)
 @given(turns=TURNS, order=st.permutations(KEYS).map("".join))
 def test_relations_equal_model_on_server(
     store: GraphStore, place: dict[str, Any], turns: list[Turn], order: str
