@@ -39,6 +39,7 @@ SECOND = {
     r"tests/stores/test_queries\.py::test_every_statement_is_planned\[neo4j-2026": "the suite for stores runs them",
     r"tests/stores/test_browser\.py::test_(a_saved|browser_shows)": "queries for Neo4j Browser, which read only",
     r"tests/stores/test_overview_layers": "layers of the memory on Neo4j: the suite for stores ties it to the engine",
+    r"tests/faults/test_overviews\.py::.*\[neo4j-2026-in peace": "while documents change asks for more",
     r"tests/faults/test_kills\.py::.*\[neo4j-2026": "test_calls.py kills every call that writes to Neo4j",
     r"tests/models/test_(cuda_graphs|graphed_reading)": "steps captured for a GPU, tried on a CPU",
     r"tests/test_odd_arguments\.py::test_odd_argument_of_session": "a session hands its arguments on to the memory",

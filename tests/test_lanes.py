@@ -41,6 +41,7 @@ def lane_of(place: str, *marks: str, **values: Any) -> str:
         ("tests/models/test_reference.py::test_x[qwen2]", {"checkpoint": "qwen2"}, "first"),
         ("tests/benchmarks/test_engine.py::test_x", {}, "full"),
         ("tests/faults/test_kills.py::test_x[neo4j-2026-kill]", {"engine": "neo4j-2026"}, "full"),
+        ("tests/faults/test_overviews.py::test_x[neo4j-2026-in peace]", {"engine": "neo4j-2026"}, "full"),
         ("tests/faults/test_kills.py::test_x[ladybug-kill]", {"engine": "ladybug"}, "first"),
         ("tests/systems/sprag/test_runs.py::test_x", {}, "full"),
         ("tests/systems/raptor/test_raptor.py::test_x", {}, "first"),

@@ -52,7 +52,7 @@ def test_rows_are_normalised_and_near_meanings_are_near(minilm):
 
 
 def test_many_texts_turn_by_little_in_the_hardwares_own_numbers(minilm):
-    texts = [f"Number {number} of many sentences about rabbits, rain and bridges. " * 12 for number in range(40)]
+    texts = [f"Number {number} of many sentences about rabbits, rain and bridges. " * 6 for number in range(40)]
     name, folder = find_embedder(MINILM, cache_dir=Path())
     exact = SentenceEmbedder(folder, name=name, device="cpu", dtype="float32").embed(texts)
     for dtype, least in (("auto", 0.998), ("int8", 0.998), ("bfloat16", 0.9998), ("int4", 0.9998)):
