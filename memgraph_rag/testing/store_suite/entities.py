@@ -217,15 +217,15 @@ def test_empty_layer_replaces_only_itself(store: GraphStore) -> None:
     assert store.documents()[0].model == "small"
 
 
-@pytest.mark.parametrize("layers", [[], ["points"], ["points", "relations"]], ids=str)
-def test_rows_of_unnamed_layers_are_refused(store: GraphStore, layers: list[str]) -> None:
+def test_rows_of_unnamed_layers_are_refused(store: GraphStore) -> None:
     graph = name_graph(store.namespace, titles=["Wonderland"])
     store.write(graph)
     before = store.version()
 
-    with pytest.raises(StoreError, match=r"Expected rows of the layers"):
-        store.extend(graph, layers=layers)
-    assert store.version() == before
+    for layers in ([], ["points"], ["points", "relations"]):
+        with pytest.raises(StoreError, match=r"Expected rows of the layers"):
+            store.extend(graph, layers=layers)
+        assert store.version() == before
 
 
 def test_layers_of_other_segments_are_refused(store: GraphStore) -> None:
@@ -255,18 +255,17 @@ def make_broken_rows(namespace: str) -> dict[str, tuple[Mention | Title, ...]]:
     }
 
 
-@pytest.mark.parametrize("case", make_broken_rows("n"))
-def test_invalid_mention_is_refused(store: GraphStore, case: str) -> None:
-    rows = make_broken_rows(store.namespace)[case]
-    graph = replace(
-        make_graph(store.namespace),
-        mentions=tuple(row for row in rows if isinstance(row, Mention)),
-        titles=tuple(row for row in rows if isinstance(row, Title)),
-    )
+def test_invalid_mention_is_refused(store: GraphStore) -> None:
+    for case, rows in make_broken_rows(store.namespace).items():
+        graph = replace(
+            make_graph(store.namespace),
+            mentions=tuple(row for row in rows if isinstance(row, Mention)),
+            titles=tuple(row for row in rows if isinstance(row, Title)),
+        )
 
-    with pytest.raises(StoreError):
-        store.write(graph)
-    assert not any(store.statistics().values())
+        with pytest.raises(StoreError):
+            store.write(graph)
+        assert not any(store.statistics().values()), case
 
 
 def test_half_a_surrogate_pair_in_a_name_is_refused(store: GraphStore) -> None:

@@ -71,15 +71,13 @@ REFUSED: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("change", REFUSED.values(), ids=REFUSED)
-def test_a_broken_outline_is_refused(store: GraphStore, change: dict[str, Any]) -> None:
+def test_a_broken_outline_is_refused(store: GraphStore) -> None:
     graph = make_outlined(store.namespace, "A")
     *others, last = graph.sections
-    wrong = replace(graph, sections=(*others, replace(last, **change)))
-
-    with pytest.raises((StoreError, DocumentError), match=r"[Ee]xpected"):
-        store.write(wrong)
-    assert not any(store.statistics().values())
+    for case, change in REFUSED.items():
+        with pytest.raises((StoreError, DocumentError), match=r"[Ee]xpected"):
+            store.write(replace(graph, sections=(*others, replace(last, **change))))
+        assert not any(store.statistics().values()), case
 
 
 def test_outline_leaves_hold_no_echoes(store: GraphStore) -> None:

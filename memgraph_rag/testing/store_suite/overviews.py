@@ -184,11 +184,11 @@ REFUSED: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("change", REFUSED.values(), ids=REFUSED)
-def test_a_broken_overview_is_refused(store: GraphStore, three: list[DocumentGraph], change: dict[str, Any]) -> None:
-    with pytest.raises(StoreError, match="Expected"):
-        store.write_overviews(OverviewRows((overview(store.namespace, "low", three, **change),)), as_of=9)
-    assert store.overview_ids() == []
+def test_a_broken_overview_is_refused(store: GraphStore, three: list[DocumentGraph]) -> None:
+    for case, change in REFUSED.items():
+        with pytest.raises(StoreError, match="Expected"):
+            store.write_overviews(OverviewRows((overview(store.namespace, "low", three, **change),)), as_of=9)
+        assert store.overview_ids() == [], case
 
 
 def test_weights_of_an_overview_sum_to_1(store: GraphStore, three: list[DocumentGraph]) -> None:

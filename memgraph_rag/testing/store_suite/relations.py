@@ -271,13 +271,11 @@ def make_broken_graphs(namespace: str) -> dict[str, DocumentGraph]:
     }
 
 
-@pytest.mark.parametrize("case", make_broken_graphs("n"))
-def test_invalid_relation_is_refused(store: GraphStore, case: str) -> None:
-    graph = make_broken_graphs(store.namespace)[case]
-
-    with pytest.raises((StoreError, DocumentError), match=r"[Ee]xpected"):
-        store.write(graph)
-    assert not any(store.statistics().values())
+def test_invalid_relation_is_refused(store: GraphStore) -> None:
+    for case, graph in make_broken_graphs(store.namespace).items():
+        with pytest.raises((StoreError, DocumentError), match=r"[Ee]xpected"):
+            store.write(graph)
+        assert not any(store.statistics().values()), case
 
 
 HOSTILE = (

@@ -284,15 +284,14 @@ def test_an_edge_out_of_the_document_is_refused(store: GraphStore) -> None:
     assert store.statistics() == NOTHING
 
 
-@pytest.mark.parametrize("target", [0, 1, 2], ids=["itself", "beside it", "above it"])
-def test_edge_to_same_or_higher_level_is_refused(store: GraphStore, target: int) -> None:
+def test_edge_to_same_or_higher_level_is_refused(store: GraphStore) -> None:
     graph = make_graph(store.namespace, levels=(2, 1))
-    edge = Summarizes(graph.points[0].id, graph.points[target].id, 0.5)
-
-    with pytest.raises(StoreError, match="lower level") as refused:
-        store.write(replace(graph, summarizes=(*graph.summarizes, edge)))
-    assert refused.value.edge == edge
-    assert store.statistics() == NOTHING
+    for target in graph.points[:3]:  # itself, beside it, above it
+        edge = Summarizes(graph.points[0].id, target.id, 0.5)
+        with pytest.raises(StoreError, match="lower level") as refused:
+            store.write(replace(graph, summarizes=(*graph.summarizes, edge)))
+        assert refused.value.edge == edge
+        assert store.statistics() == NOTHING
 
 
 def test_embeddings_of_another_shape_are_refused(store: GraphStore) -> None:
@@ -301,17 +300,18 @@ def test_embeddings_of_another_shape_are_refused(store: GraphStore) -> None:
     assert store.statistics() == NOTHING
 
 
-@pytest.mark.parametrize("number", [0.0, float("nan"), float("inf")])
-def test_a_vector_without_direction_is_refused(store: GraphStore, number: float) -> None:
-    bad = np.full((3, DIMENSION), number, np.float32)
-    with pytest.raises(StoreError, match="finite"):
-        store.write(make_graph(store.namespace, embeddings=bad))
+def test_a_vector_without_direction_is_refused(store: GraphStore) -> None:
+    vectors = [np.full((3, DIMENSION), number, np.float32) for number in (0.0, float("nan"), float("inf"))]
+    for bad in vectors:
+        with pytest.raises(StoreError, match="finite"):
+            store.write(make_graph(store.namespace, embeddings=bad))
     store.write(make_graph(store.namespace))
 
-    with pytest.raises(StoreError, match="finite"):
-        store.find_nearest(bad[0], k=1)
-    with pytest.raises(StoreError, match="finite"):
-        store.similarities(bad[0], documents=[store.documents()[0].id])
+    for bad in vectors:
+        with pytest.raises(StoreError, match="finite"):
+            store.find_nearest(bad[0], k=1)
+        with pytest.raises(StoreError, match="finite"):
+            store.similarities(bad[0], documents=[store.documents()[0].id])
 
 
 def test_reopened_store_holds_document(make_store: MakeStore) -> None:
