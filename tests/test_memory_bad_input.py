@@ -276,7 +276,7 @@ def hostile_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]
         yield memory
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
+@table("kind", HOSTILE)
 def test_hostile_text_is_text(hostile_memory: Memory, kind: str) -> None:
     memory, text = hostile_memory, HOSTILE[kind]
     receipt = memory.add(text, key=kind, title=text[:50], metadata={"text": text[:50]})

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from memories import graph_of, options
+from tables import table
 
 from memgraph_rag import Memory, Message, Stored
 from memgraph_rag.errors import DocumentError, SettingsError, StoreReadOnly
@@ -185,7 +186,7 @@ def test_an_edit_and_its_return_are_as_before(memory: Memory) -> None:
     assert graph_of(memory) == before
 
 
-@pytest.mark.parametrize(
+@table(
     "wrong",
     [
         turn(""),

@@ -7,11 +7,10 @@ import re
 import stat
 from collections import Counter
 from html.parser import HTMLParser
-from operator import itemgetter
 from typing import Any
 
-import pytest
 from memories import FOX, options
+from tables import table
 
 from memgraph_rag import Memory
 from memgraph_rag.cli import render
@@ -65,13 +64,12 @@ def test_search_without_results_says_so(cli, fox) -> None:
     assert cli.json("search", "anything", "--mode", "keywords") == []
 
 
-@pytest.mark.parametrize(
+@table(
     "command",
     [
         *(("documents",), ("status",), ("questions",), ("search", "x"), ("show", "x"), ("ask", "x"), ("forget", "x")),
         *(("deepen",), ("export", "x.jsonl"), ("purge",), ("reembed", "--embedder", "x")),
     ],
-    ids=itemgetter(0),
 )
 def test_mistyped_file_is_not_created(cli, tmp_path, command) -> None:
     message = cli(*command, "--store", tmp_path / "ntoes.lbug", status=1).stderr

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from memories import FOX, RIVER, options
+from tables import table
 
 from memgraph_rag import Action, Document, Failure, Memory, Receipt
 from memgraph_rag.errors import DocumentError, DocumentNotFound, MemgraphRagWarning, SettingsError
@@ -132,7 +133,7 @@ def test_a_key_comes_before_a_path(memory: Memory) -> None:
     assert keys(memory) == ["garden"]
 
 
-@pytest.mark.parametrize("name", ["a\x00b", "\ud800", "x" * 9_999, "//host/share", "~nobody-of-that-name/x", "", "."])
+@table("name", ["a\x00b", "\ud800", "x" * 9_999, "//host/share", "~nobody-of-that-name/x", "", "."])
 def test_name_that_is_no_path_finds_no_document(memory: Memory, name: str) -> None:
     memory.add(FOX)
     with pytest.raises(DocumentNotFound):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from all_strategies import STRATEGIES
 from memories import FOX, LONG, RIVER, options
+from tables import table
 
 from memgraph_rag import Action, Document, Memory, Receipt
 from memgraph_rag.errors import DocumentNotFound, QuestionNotFound, SettingsError, StrategyError
@@ -184,7 +185,7 @@ def test_question_to_an_empty_memory_is_kept(tmp_path: Path) -> None:
         assert (len(neighbourhood.things), neighbourhood.ties, neighbourhood.passages) == (1, (), ())
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "near"),
     [
         *(("met.tx", ["met.txt"]), ("Anm", ["Ann"]), ("river", ["river.txt"]), ("Mr. Tom Miller", ["Tom Miller"])),

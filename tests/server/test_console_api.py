@@ -17,6 +17,7 @@ import pytest
 from mcp_agents import Served, in_loop
 from memories import FOX, QUESTION
 from starlette.testclient import TestClient
+from tables import table
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import StoreUnavailable
@@ -66,7 +67,7 @@ def test_map_is_sent_as_arrays(served: Served) -> None:
     assert numbers[2 * count] == len(edges)
 
 
-@pytest.mark.parametrize(("operation", "number"), [("whole_map", "most"), ("around", "most"), ("statements", "limit")])
+@table(("operation", "number"), [("whole_map", "most"), ("around", "most"), ("statements", "limit")])
 def test_number_that_is_no_number_is_refused(post: Post, operation: str, number: str) -> None:
     name = {"name": "Ann"} if operation == "around" else {}
     assert number in post(operation, **name, **{number: True})["detail"]

@@ -15,6 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_agents import Agent, Served, in_loop
 from memories import FOX, QUESTION, RIVER
 from starlette.applications import Starlette
+from tables import table
 
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.server import sessions, transports
@@ -161,7 +162,7 @@ def test_refused_openings_take_no_session(served: Served) -> None:
     assert post(served, json=CALL, headers={**ann, "mcp-session-id": kept}).status_code == 200
 
 
-@pytest.mark.parametrize(
+@table(
     ("headers", "status"),
     [
         ({"Host": "evil.example"}, 421),

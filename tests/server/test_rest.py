@@ -12,6 +12,7 @@ import httpx2
 import pytest
 from mcp_agents import Connect, Served, in_loop
 from memories import FOX, QUESTION, RIVER
+from tables import table
 
 from memgraph_rag import __version__
 from memgraph_rag.errors import ModelError, ModelUnavailable, StoreReadOnly, StoreUnavailable
@@ -108,7 +109,7 @@ def test_an_error_in_a_stream_is_its_last_event(post: Post) -> None:
     assert event[1]["title"] == "DocumentNotFound"
 
 
-@pytest.mark.parametrize(
+@table(
     ("tool", "arguments", "status", "detail"),
     [
         ("forget", {"name": "nobody"}, 404, "Expected the key or id of a document"),
@@ -130,7 +131,7 @@ def test_wrong_request_gets_a_problem_with_its_reason(post: Post, tool, argument
     assert "Traceback" not in response.text
 
 
-@pytest.mark.parametrize(("body", "got"), [("[1]", "got list"), ("{", "got no JSON"), ("[" * 100_000, "got no JSON")])
+@table(("body", "got"), [("[1]", "got list"), ("{", "got no JSON"), ("[" * 100_000, "got no JSON")])
 def test_a_body_that_is_no_object_is_refused(served: Served, body: str, got: str) -> None:
     headers = {"Authorization": f"Bearer {served.tokens.make('ann')}", "Content-Type": "application/json"}
     response = httpx2.post(served.url.replace("/mcp", "/v1/recall"), content=body, headers=headers)
@@ -138,7 +139,7 @@ def test_a_body_that_is_no_object_is_refused(served: Served, body: str, got: str
     assert got in response.json()["detail"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("error", "status", "waits"),
     [
         (ModelUnavailable("Expected an answer, got none.", name="m"), 503, True),
@@ -146,7 +147,6 @@ def test_a_body_that_is_no_object_is_refused(served: Served, body: str, got: str
         (StoreReadOnly("Expected a store that may be changed, got none."), 403, False),
         (KeyError("secret"), 500, False),
     ],
-    ids=["passing", "model", "read only", "crash"],
 )
 def test_a_failure_has_the_status_that_says_who_can_mend_it(post: Post, monkeypatch, error, status, waits) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -167,7 +167,7 @@ def test_a_token_reaches_its_own_namespace_only(post: Post, served: Served) -> N
     assert {item["text"] in RIVER for item in post("recall", query="fox", headers=headers).json()["passages"]} == {True}
 
 
-@pytest.mark.parametrize(
+@table(
     ("headers", "status"),
     [
         ({"Authorization": ""}, 401),
@@ -259,7 +259,7 @@ def test_metrics_count_a_failed_call_by_its_own_error() -> None:
     assert "OSError" not in figures.text().decode()
 
 
-@pytest.mark.parametrize("at", ["9999-12-31", "9999-12-31T23:59:59.999999-14:00", "0001-01-01T00:00:00+14:00"])
+@table("at", ["9999-12-31", "9999-12-31T23:59:59.999999-14:00", "0001-01-01T00:00:00+14:00"])
 def test_ends_of_the_calendar_are_moments(post: Post, at: str) -> None:
     post("remember", text=FOX, key="fox")
     found = post("recall", query="fox", at=at)
