@@ -12,7 +12,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 def test_graph_depends_only_on_stored_documents(place: Place, engine: str) -> None:
     here = type("SequencesHere", (Sequences,), {"place": place})
-    examples = round((8 if engine == "ladybug" else 2) * float(os.environ.get("FAULT_SHARE", "1")))
+    examples = round((5 if engine == "ladybug" else 2) * float(os.environ.get("FAULT_SHARE", "1")))
     run_state_machine_as_test(
         here,
         settings=settings(
