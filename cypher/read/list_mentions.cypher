@@ -2,8 +2,12 @@
 // params: namespace, document_ids
 // returns: document_id, segment_id, entity_id, normal, kind, surface, start, end
 // needs: Document.id
-MATCH (d:Document)-[:HAS_SEGMENT]->(s:Segment)-[m:MENTIONS]->(e:Entity)
-WHERE d.namespace = $namespace AND d.id IN $document_ids
+UNWIND $document_ids AS listed_id
+MATCH (d:Document {id: listed_id})
+WHERE d.namespace = $namespace
+OPTIONAL MATCH (d)-[:HAS_SEGMENT]->(s:Segment)-[m:MENTIONS]->(e:Entity)
+WITH d, s, m, e
+WHERE e.id IS NOT NULL
 RETURN
   d.id AS document_id,
   s.id AS segment_id,

@@ -3,7 +3,10 @@
 // returns: id
 // needs: Document.id
 UNWIND $document_ids AS document_id
-MATCH (d:Document {id: document_id})<-[:RESTS_ON]-(o:Overview)
+MATCH (d:Document {id: document_id})
 WHERE d.namespace = $namespace
+OPTIONAL MATCH (d)<-[:RESTS_ON]-(o:Overview)
+WITH d, o
+WHERE o.id IS NOT NULL
 RETURN DISTINCT o.id AS id
 ORDER BY id

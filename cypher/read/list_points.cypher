@@ -2,8 +2,9 @@
 // params: namespace, document_ids
 // returns: id, document_id, layer, level, index, text, tokens, embedding
 // needs: InformationPoint.namespace and document_id
+UNWIND $document_ids AS owner_id
 MATCH (p:InformationPoint)
-WHERE p.namespace = $namespace AND p.document_id IN $document_ids
+WHERE p.namespace = $namespace AND p.document_id = owner_id
 RETURN
   p.id AS id,
   p.document_id AS document_id,

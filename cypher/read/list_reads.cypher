@@ -3,8 +3,11 @@
 // returns: question_id, node_id, order, score, attention, p_yes, sources, via, reason, stop, dropped
 // needs: Question.id
 UNWIND $question_ids AS one_id
-MATCH (q:Question {id: one_id})-[r:READ]->(n)
+MATCH (q:Question {id: one_id})
 WHERE q.namespace = $namespace
+OPTIONAL MATCH (q)-[r:READ]->(n)
+WITH q, r, n
+WHERE n.id IS NOT NULL
 RETURN
   q.id AS question_id,
   n.id AS node_id,

@@ -2,8 +2,9 @@
 // params: namespace, document_ids
 // returns: id, document_id, index, level, title, start, end, parent_id, is_abstract
 // needs: Section.namespace and document_id
+UNWIND $document_ids AS owner_id
 MATCH (a:Section)
-WHERE a.namespace = $namespace AND a.document_id IN $document_ids
+WHERE a.namespace = $namespace AND a.document_id = owner_id
 RETURN
   a.id AS id,
   a.document_id AS document_id,

@@ -2,7 +2,11 @@
 // params: namespace, document_ids
 // returns: document_id, embedding
 // needs: Document.id
-MATCH (d:Document)-[:HAS_SEGMENT]->(s:Segment)
-WHERE d.namespace = $namespace AND d.id IN $document_ids
+UNWIND $document_ids AS listed_id
+MATCH (d:Document {id: listed_id})
+WHERE d.namespace = $namespace
+OPTIONAL MATCH (d)-[:HAS_SEGMENT]->(s:Segment)
+WITH d, s
+WHERE s.id IS NOT NULL
 RETURN d.id AS document_id, s.embedding AS embedding
 ORDER BY document_id, s.`index`

@@ -1,9 +1,13 @@
 // All segments of these documents, by index.
 // params: namespace, document_ids
 // returns: id, document_id, index, text, start, end, tokens, speaker, time, echo
-// needs: Segment.namespace and document_id
-MATCH (s:Segment)
-WHERE s.namespace = $namespace AND s.document_id IN $document_ids
+// needs: Document.id
+UNWIND $document_ids AS listed_id
+MATCH (d:Document {id: listed_id})
+WHERE d.namespace = $namespace
+OPTIONAL MATCH (d)-[:HAS_SEGMENT]->(s:Segment)
+WITH s
+WHERE s.id IS NOT NULL
 RETURN
   s.id AS id,
   s.document_id AS document_id,

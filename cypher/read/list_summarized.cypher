@@ -3,7 +3,10 @@
 // returns: source_id, target_id, weight
 // needs: Overview.id
 UNWIND $node_ids AS node_id
-MATCH (o:Overview {id: node_id})-[r:SUMMARIZES]->(n)
+MATCH (o:Overview {id: node_id})
 WHERE o.namespace = $namespace
+OPTIONAL MATCH (o)-[r:SUMMARIZES]->(n)
+WITH o, r, n
+WHERE n.id IS NOT NULL
 RETURN o.id AS source_id, n.id AS target_id, r.weight AS weight
 ORDER BY source_id, weight DESC, target_id

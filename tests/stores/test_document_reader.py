@@ -85,7 +85,6 @@ def test_error_names_document_written_during_each_try(store: GraphStore, monkeyp
 
 
 def test_reader_groups_have_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(document_reader, "DOCUMENTS_TOGETHER", 4)
     monkeypatch.setattr(document_reader, "SEGMENTS_TOGETHER", 6)
     store = open_store(":memory:", namespace="n")
     store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
@@ -104,5 +103,5 @@ def test_reader_groups_have_bounded_size(monkeypatch: pytest.MonkeyPatch) -> Non
     read = list(iterate_graphs(store, [*document_ids[:7], "nobody", document_ids[7]]))
 
     assert [graph.document.id for graph in read] == document_ids
-    assert [[*map(len, asked)], asked[-1]] == [[2, 1, 1, 4, 1], document_ids[7:]]
+    assert [[*map(len, asked)], asked[-1]] == [[2, 1, 3, 3], [document_ids[6], "nobody", document_ids[7]]]
     assert list(iterate_graphs(store, [])) == []

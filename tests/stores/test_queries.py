@@ -167,9 +167,9 @@ def test_one_document_is_found_by_its_key() -> None:
     statement = queries.single_document_statement("read/count_by_document")
 
     assert statement is not None
-    assert "WHERE d.namespace = $namespace AND d.id = $document_ids\n" in statement.text
+    assert "MATCH (d:Document {id: $document_ids})\n" in statement.text
     assert "p.document_id = $document_ids" in statement.text
-    assert "IN $document_ids" not in statement.text
+    assert "UNWIND" not in statement.text
     assert queries.single_document_statement("read/find_documents") is None
 
 

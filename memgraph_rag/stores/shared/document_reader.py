@@ -22,10 +22,10 @@ from memgraph_rag.stores.shared.vector_norms import are_units
 from memgraph_rag.types import DocumentGraph, DocumentRecord, Segment
 
 DOCUMENTS_TOGETHER = 64
-"""The most documents that are read or written in one group."""
+"""The most documents that are written in one group."""
 
 SEGMENTS_TOGETHER = 1024
-"""The most segments of documents that are read together. A larger document is read alone.
+"""The most documents that are read together, and the most segments. A larger document is read alone.
 
 Neo4j returns an embedding as a list of 12 KB, and a segment may state ten relations with one embedding each.
 """
@@ -40,7 +40,7 @@ def iterate_graphs(store: GraphStore, document_ids: Iterable[str]) -> Iterator[D
         StoreError: as ``GraphStore.read_graphs`` does.
     """
     waiting = iter(document_ids)
-    for listed in iter(lambda: list(islice(waiting, DOCUMENTS_TOGETHER)), []):
+    for listed in iter(lambda: list(islice(waiting, SEGMENTS_TOGETHER)), []):
         for together in _groups(store, listed):
             yield from store.read_graphs(together)
 

@@ -124,11 +124,11 @@ def read_annotations(run: Run, document_ids: Sequence[str]) -> dict[str, list[An
 
     An unknown id has an empty list.
     """
-    annotation_rows = run("read/list_annotations", document_ids=list(document_ids))
-    segment_ids: dict[str, list[str]] = {}
-    for row in run("read/list_annotated", document_ids=list(document_ids)) if annotation_rows else ():
-        segment_ids.setdefault(row["annotation_id"], []).append(row["segment_id"])
     annotations: dict[str, list[Annotation]] = {document_id: [] for document_id in document_ids}
+    annotation_rows = run("read/list_annotations", document_ids=list(annotations))
+    segment_ids: dict[str, list[str]] = {}
+    for row in run("read/list_annotated", document_ids=list(annotations)) if annotation_rows else ():
+        segment_ids.setdefault(row["annotation_id"], []).append(row["segment_id"])
     for row in annotation_rows:
         annotations[row["document_id"]].append(rows.decode_annotation(row, segment_ids.get(row["id"], ())))
     return annotations
@@ -137,14 +137,15 @@ def read_annotations(run: Run, document_ids: Sequence[str]) -> dict[str, list[An
 def read_sections(run: Run, document_ids: Sequence[str]) -> dict[str, list[Section]]:
     """Return the outline of each of these documents, by index; an empty list without an outline."""
     sections: dict[str, list[Section]] = {document_id: [] for document_id in document_ids}
-    for row in run("read/list_sections", document_ids=list(document_ids)):
+    for row in run("read/list_sections", document_ids=list(sections)):
         sections[row["document_id"]].append(Section(**row))
     return sections
 
 
 def _read_by_document(run: Run, name: str, document_ids: Sequence[str], record: Callable[..., T]) -> dict[str, list[T]]:
     """Return the records that a statement lists for each of these documents; it runs once for all of them."""
-    stored = rows.group_by_document(run(name, document_ids=list(document_ids)), document_ids)
+    wanted = list(dict.fromkeys(document_ids))
+    stored = rows.group_by_document(run(name, document_ids=wanted), wanted)
     return {document_id: [record(**row) for row in of_document] for document_id, of_document in stored.items()}
 
 
@@ -171,6 +172,6 @@ def count_rows(run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, int
 
     An unknown id has an empty mapping. Entities are not counted.
     """
-    listed = run("read/count_by_document", document_ids=list(document_ids)) if document_ids else []
-    by_document = rows.group_by_document(listed, document_ids)
+    wanted = list(dict.fromkeys(document_ids))
+    by_document = rows.group_by_document(run("read/count_by_document", document_ids=wanted) if wanted else [], wanted)
     return {document_id: rows.counts_of_document(counted) for document_id, counted in by_document.items()}

@@ -74,7 +74,7 @@ def test_documents_are_counted_together_as_one_by_one(make_store: MakeStore) -> 
     stranger = make_graph(other.namespace, "stranger")
     other.write(stranger)
 
-    together = store.count_by_document([stranger.document.id, *counts, "nobody"])
+    together = store.count_by_document([stranger.document.id, *counts, *counts, "nobody"])
 
     assert together == {stranger.document.id: {}, **counts, "nobody": {}}
     assert [store.count_by_document([document_id]) for document_id in counts] == [
@@ -95,7 +95,7 @@ def test_parts_of_documents_are_listed_together_as_one_by_one(make_store: MakeSt
     ):
         parts = {document_id: one_by_one(document_id) for document_id in ids}
         assert any(parts.values())
-        assert together([stranger, *ids[::-1], "nobody"]) == {stranger: [], **parts, "nobody": []}
+        assert together([stranger, *ids[::-1], *ids, "nobody"]) == {stranger: [], **parts, "nobody": []}
         assert together([]) == {}
 
 
