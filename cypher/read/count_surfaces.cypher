@@ -2,10 +2,18 @@
 // params: namespace, document_ids
 // returns: id, surface, kind, count
 // needs: Document.id
-MATCH (d:Document)-[:HAS_SEGMENT]->(:Segment)-[m:MENTIONS]->(e:Entity)
-WHERE d.namespace = $namespace AND d.id IN $document_ids
+UNWIND $document_ids AS listed_id
+MATCH (d:Document {id: listed_id})
+WHERE d.namespace = $namespace
+OPTIONAL MATCH (d)-[:HAS_SEGMENT]->(:Segment)-[m:MENTIONS]->(e:Entity)
+WITH m, e
+WHERE e.id IS NOT NULL
 RETURN e.id AS id, m.surface AS surface, m.kind AS kind, count(m) AS count
 UNION ALL
-MATCH (d:Document)-[t:TITLED]->(e:Entity)
-WHERE d.namespace = $namespace AND d.id IN $document_ids
+UNWIND $document_ids AS listed_id
+MATCH (d:Document {id: listed_id})
+WHERE d.namespace = $namespace
+OPTIONAL MATCH (d)-[t:TITLED]->(e:Entity)
+WITH t, e
+WHERE e.id IS NOT NULL
 RETURN e.id AS id, t.surface AS surface, 'title' AS kind, count(t) AS count

@@ -2,6 +2,7 @@
 // params: namespace, document_ids
 // returns: -
 // needs: Document.id
-MATCH (d:Document)
-WHERE d.namespace = $namespace AND d.id IN $document_ids
+UNWIND $document_ids AS listed_id
+MATCH (d:Document {id: listed_id})
+WHERE d.namespace = $namespace
 DETACH DELETE d

@@ -2,6 +2,10 @@
 // params: namespace, document_ids, kind
 // returns: -
 // needs: Document.id
-MATCH (d:Document)-[:HAS_SEGMENT]->(:Segment)-[m:MENTIONS]->(:Entity)
-WHERE d.namespace = $namespace AND d.id IN $document_ids AND m.kind <> $kind
+UNWIND $document_ids AS listed_id
+MATCH (d:Document {id: listed_id})
+WHERE d.namespace = $namespace
+OPTIONAL MATCH (d)-[:HAS_SEGMENT]->(:Segment)-[m:MENTIONS]->(:Entity)
+WITH m
+WHERE m.kind <> $kind
 DELETE m

@@ -2,6 +2,10 @@
 // params: namespace, document_ids
 // returns: -
 // needs: Document.id
-MATCH (d:Document)-[:HAS_SEGMENT]->(s:Segment)
-WHERE d.namespace = $namespace AND d.id IN $document_ids
+UNWIND $document_ids AS listed_id
+MATCH (d:Document {id: listed_id})
+WHERE d.namespace = $namespace
+OPTIONAL MATCH (d)-[:HAS_SEGMENT]->(s:Segment)
+WITH s
+WHERE s.id IS NOT NULL
 DETACH DELETE s

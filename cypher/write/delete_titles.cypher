@@ -2,6 +2,10 @@
 // params: namespace, document_ids
 // returns: -
 // needs: Document.id
-MATCH (d:Document)-[t:TITLED]->(:Entity)
-WHERE d.namespace = $namespace AND d.id IN $document_ids
+UNWIND $document_ids AS listed_id
+MATCH (d:Document {id: listed_id})
+WHERE d.namespace = $namespace
+OPTIONAL MATCH (d)-[t:TITLED]->(e:Entity)
+WITH t, e
+WHERE e.id IS NOT NULL
 DELETE t

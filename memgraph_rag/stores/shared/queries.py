@@ -31,7 +31,7 @@ INDEXED = re.compile(r"\b[a-z]\.(\w+)")
 
 HEADER = re.compile(r"// (params|returns|needs): (.*)")
 
-_LISTED, _UNWOUND, _WRITTEN = "d.id IN $document_ids", "UNWIND $document_ids AS listed_id\n", "d.version > $since"
+_UNWOUND, _WRITTEN = "UNWIND $document_ids AS listed_id\n", "d.version > $since"
 
 _UNWIND, _COLUMN = "UNWIND $rows AS row", re.compile(r"\brow\.")
 
@@ -107,10 +107,8 @@ def single_document_statement(name: str) -> Statement | None:
     The engine then finds the document by its key. None if the statement has neither ids nor a version of documents.
     """
     own = statement(name, "ladybug")
-    if not any(listed in own.text for listed in (_LISTED, _UNWOUND, _WRITTEN)):
-        return None
-    text = own.text.replace(_UNWOUND, "").replace("listed_id", "$document_ids").replace(_WRITTEN, _LISTED)
-    return replace(own, text=text.replace("IN $document_ids", "= $document_ids"))
+    text = own.text.replace(_UNWOUND, "").replace("listed_id", "$document_ids").replace(_WRITTEN, "d.id = $document_ids")
+    return None if text == own.text else replace(own, text=text)
 
 
 @cache
