@@ -7,7 +7,7 @@ MATCH (d:Document {id: listed_id})
 WHERE d.namespace = $namespace
 OPTIONAL MATCH (d)-[:HAS_SEGMENT]->(:Segment)-[m:MENTIONS]->(e:Entity)
 WITH m, e
-WHERE e.id IS NOT NULL
+WHERE m IS NOT NULL
 RETURN e.id AS id, m.surface AS surface, m.kind AS kind, count(m) AS count
 UNION ALL
 UNWIND $document_ids AS listed_id
@@ -15,5 +15,5 @@ MATCH (d:Document {id: listed_id})
 WHERE d.namespace = $namespace
 OPTIONAL MATCH (d)-[t:TITLED]->(e:Entity)
 WITH t, e
-WHERE e.id IS NOT NULL
+WHERE t IS NOT NULL
 RETURN e.id AS id, t.surface AS surface, 'title' AS kind, count(t) AS count

@@ -7,7 +7,7 @@ MATCH (d:Document {id: listed_id})
 WHERE d.namespace = $namespace
 OPTIONAL MATCH (d)-[:HAS_SEGMENT]->(s:Segment)-[m:MENTIONS]->(e:Entity)
 WITH d, s, m, e
-WHERE e.id IS NOT NULL
+WHERE m IS NOT NULL
 RETURN
   d.id AS document_id,
   s.id AS segment_id,

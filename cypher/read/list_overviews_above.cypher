@@ -5,8 +5,8 @@
 UNWIND $node_ids AS node_id
 MATCH (o:Overview {id: node_id})
 WHERE o.namespace = $namespace
-OPTIONAL MATCH (o)<-[:SUMMARIZES]-(above:Overview)
-WITH o, above
-WHERE above.id IS NOT NULL
+OPTIONAL MATCH (o)<-[r:SUMMARIZES]-(above:Overview)
+WITH r, above
+WHERE r IS NOT NULL
 RETURN DISTINCT above.id AS id
 ORDER BY id

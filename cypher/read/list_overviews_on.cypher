@@ -5,8 +5,8 @@
 UNWIND $document_ids AS document_id
 MATCH (d:Document {id: document_id})
 WHERE d.namespace = $namespace
-OPTIONAL MATCH (d)<-[:RESTS_ON]-(o:Overview)
-WITH d, o
-WHERE o.id IS NOT NULL
+OPTIONAL MATCH (d)<-[r:RESTS_ON]-(o:Overview)
+WITH r, o
+WHERE r IS NOT NULL
 RETURN DISTINCT o.id AS id
 ORDER BY id

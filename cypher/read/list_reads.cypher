@@ -7,7 +7,7 @@ MATCH (q:Question {id: one_id})
 WHERE q.namespace = $namespace
 OPTIONAL MATCH (q)-[r:READ]->(n)
 WITH q, r, n
-WHERE n.id IS NOT NULL
+WHERE r IS NOT NULL
 RETURN
   q.id AS question_id,
   n.id AS node_id,

@@ -5,9 +5,9 @@
 UNWIND $document_ids AS listed_id
 MATCH (d:Document {id: listed_id})
 WHERE d.namespace = $namespace
-OPTIONAL MATCH (d)-[:HAS_SEGMENT]->(s:Segment)
-WITH s
-WHERE s.id IS NOT NULL
+OPTIONAL MATCH (d)-[h:HAS_SEGMENT]->(s:Segment)
+WITH h, s
+WHERE h IS NOT NULL
 RETURN
   s.id AS id,
   s.document_id AS document_id,

@@ -7,6 +7,6 @@ MATCH (p:InformationPoint {id: node_id})
 WHERE p.namespace = $namespace
 OPTIONAL MATCH (p)-[r:SUMMARIZES]->(n)
 WITH p, r, n
-WHERE n.id IS NOT NULL
+WHERE r IS NOT NULL
 RETURN p.id AS source_id, n.id AS target_id, r.weight AS weight
 ORDER BY source_id, weight DESC, target_id

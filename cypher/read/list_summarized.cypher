@@ -7,6 +7,6 @@ MATCH (o:Overview {id: node_id})
 WHERE o.namespace = $namespace
 OPTIONAL MATCH (o)-[r:SUMMARIZES]->(n)
 WITH o, r, n
-WHERE n.id IS NOT NULL
+WHERE r IS NOT NULL
 RETURN o.id AS source_id, n.id AS target_id, r.weight AS weight
 ORDER BY source_id, weight DESC, target_id

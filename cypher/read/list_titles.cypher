@@ -7,6 +7,6 @@ MATCH (d:Document {id: listed_id})
 WHERE d.namespace = $namespace
 OPTIONAL MATCH (d)-[t:TITLED]->(e:Entity)
 WITH d, t, e
-WHERE e.id IS NOT NULL
+WHERE t IS NOT NULL
 RETURN d.id AS document_id, e.id AS entity_id, e.normal AS normal, t.surface AS surface
 ORDER BY document_id, entity_id, surface

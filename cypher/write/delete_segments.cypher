@@ -5,7 +5,7 @@
 UNWIND $document_ids AS listed_id
 MATCH (d:Document {id: listed_id})
 WHERE d.namespace = $namespace
-OPTIONAL MATCH (d)-[:HAS_SEGMENT]->(s:Segment)
-WITH s
-WHERE s.id IS NOT NULL
+OPTIONAL MATCH (d)-[h:HAS_SEGMENT]->(s:Segment)
+WITH h, s
+WHERE h IS NOT NULL
 DETACH DELETE s

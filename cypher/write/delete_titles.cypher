@@ -5,7 +5,7 @@
 UNWIND $document_ids AS listed_id
 MATCH (d:Document {id: listed_id})
 WHERE d.namespace = $namespace
-OPTIONAL MATCH (d)-[t:TITLED]->(e:Entity)
-WITH t, e
-WHERE e.id IS NOT NULL
+OPTIONAL MATCH (d)-[t:TITLED]->(:Entity)
+WITH t
+WHERE t IS NOT NULL
 DELETE t
