@@ -113,10 +113,11 @@ class KeywordIndex:
         lengths: list[int] = []
         stemmers: list[int] = []
         all_days: set[str] = set()
+        numbers: dict[tuple[str, str], int] = {}
         for title, text, language in rows:
             stemmer = stemmer_name(language)
             stemmers.append(self._stemmers.add(stemmer))
-            word_counts = self._count_terms(words(text) + TITLE_WEIGHT * words(title), stemmer)
+            word_counts = self._count_terms(words(text) + TITLE_WEIGHT * words(title), stemmer, numbers)
             lengths.append(sum(word_counts.values()))
             day_counts = Counter(dates.list_day_terms(text) + TITLE_WEIGHT * dates.list_day_terms(title))
             terms += [*word_counts, *(self._number(day, day) for day in day_counts)]
@@ -150,12 +151,14 @@ class KeywordIndex:
         self._posting_rows, self._posting_counts, self._posting_ends = whole.indices, whole.data, whole.indptr
         self._counts = self._counts[:0]
 
-    def _count_terms(self, all_words: Iterable[str], stemmer: str) -> Counter[int]:
-        """Return how often each term occurs, by number; a new term gets a number."""
+    def _count_terms(self, listed: Iterable[str], stemmer: str, numbers: dict[tuple[str, str], int]) -> Counter[int]:
+        """Return how often each term occurs, by number; ``numbers`` keeps those of words that occur again."""
         counted: Counter[int] = Counter()
-        for word, count in Counter(all_words).items():
+        for word, count in Counter(listed).items():
             if word not in STOP_WORDS:
-                counted[self._number(term(word, stemmer), word)] += count
+                if (number := numbers.get((word, stemmer), -1)) < 0:
+                    number = numbers[word, stemmer] = self._number(term(word, stemmer), word)
+                counted[number] += count
         return counted
 
     def _number(self, term: str, word: str) -> int:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Self, override
 
-MOST_UNPACKED = 4096
-"""So many texts, or an eighth of the packed ones, are kept as a list."""
+MOST_UNPACKED = 16_384
+"""So many texts, or an eighth of the packed ones, are kept as a list. A pool has fewer: they are found faster."""
 
 
 class TextList:

@@ -25,10 +25,7 @@ DOCUMENTS_TOGETHER = 64
 """The most documents that are written in one group."""
 
 SEGMENTS_TOGETHER = 1024
-"""The most documents that are read together, and the most segments. A larger document is read alone.
-
-Neo4j returns an embedding as a list of 12 KB, and a segment may state ten relations with one embedding each.
-"""
+"""The most documents and segments read together. Neo4j returns an embedding as 12 KB, and a segment may have many."""
 
 _TRIES = 5
 

@@ -102,12 +102,10 @@ def table_statement(name: str) -> Statement:
 
 @cache
 def single_document_statement(name: str) -> Statement | None:
-    """Return Ladybug's text of a statement for a single document id instead of a list of ids, or of a version.
-
-    The engine then finds the document by its key. None if the statement has neither ids nor a version of documents.
-    """
+    """Return Ladybug's text for a single document id in place of a list of ids or a version; None if it has neither."""
     own = statement(name, "ladybug")
-    text = own.text.replace(_UNWOUND, "").replace("listed_id", "$document_ids").replace(_WRITTEN, "d.id = $document_ids")
+    text = own.text.replace(_UNWOUND, "").replace("listed_id", "$document_ids")
+    text = text.replace(_WRITTEN, "d.id = $document_ids")
     return None if text == own.text else replace(own, text=text)
 
 
