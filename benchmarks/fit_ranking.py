@@ -160,7 +160,7 @@ def recorded() -> Iterator[list[tuple[np.ndarray, list[str]]]]:
         def record(view: View, *given: Any, **named: Any) -> np.ndarray:
             figures = compute(view, *given, **named)
             candidates = given[-1] if compute is features else range(len(view.rows))
-            recordings.append((figures, [view.ids.get_id(place) for place in candidates]))
+            recordings.append((figures, [*view.ids[[*candidates]]]))
             return figures
 
         return record

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,10 +24,10 @@ class TextList:
 
     _ARRAYS: tuple[str, ...] = ("_joined", "_ends")
 
-    def __init__(self) -> None:
+    def __init__(self, texts: Iterable[str] = ()) -> None:
         self._joined = np.zeros(0, np.uint8)  # the packed texts in UTF-8
         self._ends = np.zeros(1, np.int64)  # where each packed text begins, and where the last ends
-        self._later: list[str] = []
+        self._later = [*texts]
         self._changed: dict[int, str] = {}  # packed texts that were replaced
 
     def __len__(self) -> int:
@@ -43,6 +43,10 @@ class TextList:
 
     def __iter__(self) -> Iterator[str]:
         return map(self.__getitem__, range(len(self)))
+
+    def select(self, numbers: Iterable[int]) -> list[str]:
+        """Return the texts with these numbers, in this order."""
+        return [self[number] for number in numbers]
 
     def __setitem__(self, number: int, text: str) -> None:
         packed = len(self._ends) - 1
@@ -124,6 +128,10 @@ class TextTable(TextList):
                 return int(self._order[place])
             place += 1
         return -1
+
+    def find_all(self, texts: Iterable[str]) -> dict[str, int]:
+        """Return the number of each of these texts that is there, in this order."""
+        return {text: number for text in texts if (number := self.find(text)) >= 0}
 
     def add(self, text: str) -> int:
         """Return the number of a text, which is added if it is not there."""

@@ -168,16 +168,21 @@ class GraphSearch:
         vector = query_vectors(self._embedder, [question])[0]
         kinds = self.index.kinds(view)
         if len(kinds) == 1:
-            order = self._order(question, named, vector, view, k=k)
-            best = [(order, at, score) for at, score in enumerate(order.scores)]
+            orders = [self._order(question, named, vector, view, k=k)]
+            best = [(0, at, score) for at, score in enumerate(orders[0].scores)]
         else:
             orders = [self._order(question, named, vector, kind, k=max(k, CANDIDATES)) for kind in kinds]
             best = _merge_kinds(orders, cosine_scale(self._embedder))
-        return [
-            self._build_match(order, at, score)
-            for place, (order, at, score) in enumerate(best)
-            if place < k or order.ranks["keywords"].get(order.places[at], by_words + 1) <= by_words
+        kept = [
+            (kind, at, score)
+            for place, (kind, at, score) in enumerate(best)
+            if place < k or orders[kind].ranks["keywords"].get(orders[kind].places[at], by_words + 1) <= by_words
         ]
+        matches = [
+            iter(self._build_matches(order, [(at, score) for of, at, score in kept if of == kind]))
+            for kind, order in enumerate(orders)
+        ]
+        return [next(matches[kind]) for kind, _, _ in kept]
 
     def _order(self, question: str, named: Sequence[str], vector: Vector, view: View, *, k: int) -> _Order:
         """Return at least k segments of a view of one kind, or all segments of a smaller view."""
@@ -208,17 +213,23 @@ class GraphSearch:
         }
         return _Order(view, places, scores, ranks, first, list(asked.seeds))
 
-    def _build_match(self, order: _Order, at: int, score: float) -> SegmentMatch:
-        """Return the match at position ``at`` of an order."""
-        place = order.places[at]
-        return SegmentMatch(
-            order.view.ids.get_id(place),
-            float(score),
-            {name: places_to_ranks[place] for name, places_to_ranks in order.ranks.items() if place in places_to_ranks},
-            self._find_carriers(order.view, order.walk, place, order.seeds),
-            float(order.walk.by_vector[place]),
-            order.view.embeddings[place],
-        )
+    def _build_matches(self, order: _Order, chosen: Sequence[tuple[int, float]]) -> list[SegmentMatch]:
+        """Return the matches at some positions of an order, each with its score."""
+        places = [order.places[at] for at, _ in chosen]
+        carriers = self._find_carriers(order.view, order.walk, places, order.seeds)
+        return [
+            SegmentMatch(
+                segment_id,
+                float(score),
+                {name: ranks[place] for name, ranks in order.ranks.items() if place in ranks},
+                carried,
+                float(order.walk.by_vector[place]),
+                order.view.embeddings[place],
+            )
+            for segment_id, place, carried, (_, score) in zip(
+                order.view.ids[places], places, carriers, chosen, strict=True
+            )
+        ]
 
     def _prepare(self, question: str, names: Mapping[str, str], vector: Vector, view: View) -> _Asked:
         """Return what a question with these names gives to the walks over a view."""
@@ -251,7 +262,7 @@ class GraphSearch:
         fused = [place for place, _ in _fuse_lists({name: lists[name] for name in weights}, view, weights)]
         starts = (best, int(lists["graph"][min(1, len(lists["graph"]) - 1)]))
         candidates = np.array(list(dict.fromkeys([*starts, *fused]))[:CANDIDATES])
-        titles = [self.index.title(int(view.rows[place])) for place in (*candidates, *starts)]
+        titles = self.index.titles(view.rows[[*candidates, *starts]])
         start = Start(asked.terms, first.by_vector, second.on_segments, starts, asked.knowledge, asked.word_weight)
         scale = cosine_scale(self._embedder)
         figures = features(view, self.index.keywords, titles, start, candidates, scale=scale)
@@ -295,12 +306,13 @@ class GraphSearch:
         return self._names(question, find_names_by_rules(question))
 
     def _names(self, question: str, named: Sequence[str]) -> dict[str, str]:
-        titles = (gram for gram in ngrams(question) if (column := self.index.column(self._id(gram))) is not None
-                  and self.index.is_title(column))  # fmt: skip
+        ids = {name: entity_id(self._namespace, name) for name in [*named, *ngrams(question)]}
+        titles = self.index.find_titles(ids.values())
         asked = f" {' '.join(words(question))} "
-        all_names = dict.fromkeys([*named, *titles])
-        in_order = sorted(all_names, key=lambda name: asked.find(f" {' '.join(words(name))} "))
-        return {name: self._id(name) for name in in_order}
+        places = {
+            name: asked.find(f" {' '.join(words(name))} ") for name in ids if name in named or ids[name] in titles
+        }
+        return {name: ids[name] for name in sorted(places, key=places.__getitem__)}
 
     def _correct_names(self, question: str, named: Sequence[str], view: View) -> tuple[str, Sequence[str]]:
         """Return the question with corrected names, and the names in the corrected question.
@@ -322,12 +334,10 @@ class GraphSearch:
 
     def _find_seed_columns(self, names: Mapping[str, str], view: View) -> list[int]:
         """Return the sorted columns of the named entities that segments of the view name."""
-        columns = {name: self.index.column(entity_id) for name, entity_id in names.items()}
-        known = {name: column for name, column in columns.items() if column is not None and view.segments_with[column]}
+        columns = self.index.find_columns(names.values())
+        known = {name: columns[each] for name, each in names.items() if each in columns}
+        known = {name: column for name, column in known.items() if view.segments_with[column]}
         return sorted(known[name] for name in drop_nested_names(known))
-
-    def _id(self, normal: str) -> str:
-        return entity_id(self._namespace, normal)
 
     def _walk(self, view: View, asked: _Asked) -> _Walk:
         """Return the result of one walk. What the embedder does not know of the question, its words decide."""
@@ -343,49 +353,57 @@ class GraphSearch:
         seeds = {seed: ENTITIES * each / sum(rarity.values()) / whole for seed, each in rarity.items()}
         return _Walk(cosines, bm25, solve_pagerank(view, reset / whole, seeds, damping=_damping(view)), seeds)
 
-    def _find_carriers(self, view: View, walk: _Walk, place: int, seeds: Sequence[int]) -> tuple[Carrier, ...]:
-        """Return the three entities that passed the most mass to a segment, with their shares of the segment's mass."""
-        entities, weights = row_edges(view.incidence, place)
+    def _find_carriers(
+        self, view: View, walk: _Walk, places: Sequence[int], seeds: Sequence[int]
+    ) -> list[tuple[Carrier, ...]]:
+        """Return for each place the three entities that passed the most mass to it, with their shares of its mass."""
         damping = _damping(view)
-        masses = segment_entity_masses(view, walk.on_segments, place, walk.seeds, damping=damping)
-        flows = damping[place] * weights * masses / view.entity_degrees[entities]
-        shares = flows / max(walk.on_segments[place], np.finfo(float).tiny)
-        best = np.lexsort((entities, -shares))[:3]
-        return tuple(
-            Carrier(
-                self.index.entity_id(int(entities[column])),
-                round(float(shares[column]), 6),
-                int(entities[column]) in seeds,
-                self._find_source(view, walk, int(entities[column]), place)
-                if int(entities[column]) not in seeds
-                else "",
+        all_masses = segment_entity_masses(view, walk.on_segments, places, walk.seeds, damping=damping)
+        flows_by_place = []
+        for place, masses in zip(places, all_masses, strict=True):
+            entities, weights = row_edges(view.incidence, place)
+            flows = damping[place] * weights * masses / view.entity_degrees[entities]
+            shares = flows / max(walk.on_segments[place], np.finfo(float).tiny)
+            best = np.lexsort((entities, -shares))[:3]
+            flows_by_place.append(list(zip(entities[best].tolist(), shares[best].tolist(), strict=True)))
+        carrying = sorted({entity for flows in flows_by_place for entity, _ in flows})
+        ids = dict(zip(carrying, self.index.select_entity_ids(carrying), strict=True))
+        sources = {
+            (place, entity): source
+            for place, flows in zip(places, flows_by_place, strict=True)
+            for entity, _ in flows
+            if entity not in seeds and (source := _find_source(view, walk, entity, place)) is not None
+        }
+        source_ids = dict(zip(sources, view.ids[[*sources.values()]], strict=True))
+        return [
+            tuple(
+                Carrier(ids[entity], round(share, 6), entity in seeds, source_ids.get((place, entity), ""))
+                for entity, share in flows
             )
-            for column in best
-        )
-
-    def _find_source(self, view: View, walk: _Walk, entity: int, place: int) -> str:
-        """Return the other segment that passed the most mass to the entity; empty if no other one names the entity."""
-        places, weights = view.entity_edges(entity)
-        flows = np.where(places == place, -1.0, weights * walk.on_segments[places] / view.segment_degrees[places])
-        most = int(np.argmax(flows))
-        return "" if flows[most] < 0 else view.ids.get_id(int(places[most]))
+            for place, flows in zip(places, flows_by_place, strict=True)
+        ]
 
 
-def _merge_kinds(kinds: Sequence[_Order], scale: CosineScale) -> list[tuple[_Order, int, float]]:
-    """Return the segments of conversations and other texts as (order, position in the order, score); ties by id.
+def _find_source(view: View, walk: _Walk, entity: int, place: int) -> int | None:
+    """Return the place of the other segment that passed the most mass to the entity; None if no other one names it."""
+    places, weights = view.entity_edges(entity)
+    flows = np.where(places == place, -1.0, weights * walk.on_segments[places] / view.segment_degrees[places])
+    most = int(np.argmax(flows))
+    return None if flows[most] < 0 else int(places[most])
+
+
+def _merge_kinds(kinds: Sequence[_Order], scale: CosineScale) -> list[tuple[int, int, float]]:
+    """Return the segments of all kinds as (number of the kind, position in its order, score); ties by id.
 
     The score is 10 / (10 + position), times the square of the order's ``nearness``.
     """
     weighted = []
-    for order in kinds:
+    for kind, order in enumerate(kinds):
         weight = order.nearness(scale) ** 2
-        weighted += [(order, at, weight * 10 / (10 + at)) for at in range(len(order.places))]
-
-    def rank(item: tuple[_Order, int, float]) -> tuple[float, str]:
-        order, at, score = item
-        return -round(score, 9), order.view.ids.get_id(order.places[at])
-
-    return sorted(weighted, key=rank)
+        for at, segment_id in enumerate(order.view.ids[order.places]):
+            score = weight * 10 / (10 + at)
+            weighted.append((-round(score, 9), segment_id, kind, at, score))
+    return [(kind, at, score) for _, _, kind, at, score in sorted(weighted)]
 
 
 def _order_candidates(view: View, candidates: _Places, scores: Scores) -> tuple[list[int], list[float]]:

@@ -6,14 +6,14 @@ The module knows matrices only. Invariant: equal arguments give equal masses, an
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.lexical.bm25 import row_entries
-from memgraph_rag.search.segment_index import View, row_edges
+from memgraph_rag.search.segment_index import View
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
@@ -78,22 +78,26 @@ def solve_pagerank(view: View, segments: Scores, seeds: Mapping[int, float], *, 
 
 
 def segment_entity_masses(
-    view: View, on_segments: Scores, place: int, seeds: Mapping[int, float], *, damping: Scores
-) -> Scores:
-    """Return (e,) the masses of a segment's entities, from the masses that ``solve_pagerank`` returned.
+    view: View, on_segments: Scores, places: Sequence[int], seeds: Mapping[int, float], *, damping: Scores
+) -> list[Scores]:
+    """Return for each segment (e,) the masses of its entities, from the masses that ``solve_pagerank`` returned.
 
     Args:
+        places: the places of the segments in the view.
         seeds: as for ``solve_pagerank``.
     """
-    columns, weights = row_edges(view.incidence, place)
-    arrived = weights * on_segments[place] / view.segment_degrees[place]  # all mass of an entity with a single edge
+    entries, segment_of = row_entries(view.incidence.indptr, np.array(places, np.int64))
+    columns, on_segment = view.incidence.indices[entries], np.array(places, np.int64)[segment_of]
+    # All mass of an entity with a single edge comes from its segment.
+    arrived = view.incidence.data[entries] * on_segments[on_segment] / view.segment_degrees[on_segment]
     is_joint = view.edge_counts[columns] > 1
     by_entity = view.joint_entities.by_entity
     entries, of = row_entries(by_entity.indptr, view.joint_entities.rows[columns[is_joint]])
     flows = by_entity.data[entries] * on_segments[by_entity.indices[entries]]
     arrived[is_joint] = np.bincount(of, flows, minlength=int(is_joint.sum()))
     most = float(damping.max())
-    return (1 - most) * np.array([seeds.get(column, 0.0) for column in columns.tolist()]) + most * arrived
+    masses = (1 - most) * np.array([seeds.get(column, 0.0) for column in columns.tolist()]) + most * arrived
+    return np.split(masses, np.searchsorted(segment_of, np.arange(1, len(places))))[: len(places)]
 
 
 def pagerank(adjacency: LinearOperator, reset: Scores, *, damping: float) -> Scores:

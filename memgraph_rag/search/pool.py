@@ -104,9 +104,10 @@ class PoolReader:
             counted = executor.submit(graph.count_naming_segments, entities)
             index = background.extend_copy(segments)
             assert index.named_by is not None
+            columns = index.find_columns(entities)
             for entity, number in zip(entities, counted.result(), strict=True):
-                if (column := index.column(entity)) is not None:
-                    index.named_by[column] = number
+                if entity in columns:
+                    index.named_by[columns[entity]] = number
         return index
 
     def _refresh_background(self) -> _Background:
@@ -167,7 +168,8 @@ class _Background:
         difference is small (``docs/decisions``).
         """
         entities = dict.fromkeys(entity for item in segments for entity in (*item.entities, *item.titles))
-        return [entity for entity in entities if self.rows.column(entity) is None]
+        columns = self.rows.find_columns(entities)
+        return [entity for entity in entities if entity not in columns]
 
     def extend_copy(self, segments: Sequence[IndexedSegment]) -> SegmentIndex:
         """Return an index of the sample and the pool; the sample's rows are weighted for all other segments."""

@@ -34,21 +34,17 @@ Rows = NDArray[np.int64]
 class RowIds:
     """(n,) ids of segments by place; ``heads`` are numbers from their first eight bytes, in the order of the ids."""
 
-    def __init__(self, ids: Sequence[str] | TextList, heads: NDArray[np.uint64], rows: Rows) -> None:
+    def __init__(self, ids: TextList, heads: NDArray[np.uint64], rows: Rows) -> None:
         self._ids, self._rows, self.heads = ids, rows, heads
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __getitem__(self, places: slice | Rows) -> NDArray[np.object_]:
-        return np.array([self._ids[int(row)] for row in self._rows[places]], dtype=object)
+    def __getitem__(self, places: slice | Rows | Sequence[int]) -> NDArray[np.object_]:
+        return np.array(self._ids.select(self._rows[places].tolist()), dtype=object)
 
     def __iter__(self) -> Iterator[str]:
-        return (self._ids[int(row)] for row in self._rows)
-
-    def get_id(self, place: int) -> str:
-        """Return the id at a place."""
-        return self._ids[int(self._rows[place])]
+        return iter(self._ids.select(self._rows.tolist()))
 
     def number_by_id(self, places: Rows) -> NDArray[np.integer[Any]]:
         """Return (p,) numbers in the order of the ids at these places; equal places have equal numbers."""
@@ -418,14 +414,14 @@ class SegmentIndex:
         for document, (first, stop) in enumerate(self._spans.tolist()):
             rows = first + np.flatnonzero(is_within[first:stop])
             if len(rows):
-                yield self._documents[document], [self._ids[row] for row in rows.tolist()], len(rows) == stop - first
+                yield self._documents[document], self._ids.select(rows.tolist()), len(rows) == stop - first
 
     def find_newest(self, extent: Extent, k: int) -> list[str]:
         """Return the ids of the k segments of conversations in an extent that were said last, the newest first."""
         rows = self.view(extent).rows
         rows = rows[self._said_by[rows] > 0]
         newest = rows[np.lexsort((rows, self._times[rows]))][::-1]
-        return [self._ids[row] for row in newest[:k].tolist()]
+        return self._ids.select(newest[:k].tolist())
 
     def mentions(self, view: View) -> sparse.csr_matrix:
         """Return (n, entities) the edges between segments and entities, also for a view of a single document.
@@ -439,17 +435,23 @@ class SegmentIndex:
         """The entity ids of the incidence's columns, in order."""
         return [*self._entities]
 
-    def entity_id(self, column: int) -> str:
-        """Return the entity id of a column of the incidence."""
-        return self._entities[column]
+    def select_entity_ids(self, columns: Iterable[int]) -> list[str]:
+        """Return the entity ids of columns of the incidence."""
+        return self._entities.select(columns)
 
-    def column(self, entity_id: str) -> int | None:
-        """Return an entity's column of the incidence; None if the index has never held an edge to the entity.
+    def find_columns(self, entity_ids: Iterable[str]) -> dict[str, int]:
+        """Return each entity's column of the incidence, without entities to which the index has never held an edge.
 
         An entity keeps its column after its segments were removed. Segments of conversations have no edges.
         """
-        number = self._entities.find(entity_id)
-        return None if number < 0 else number
+        return self._entities.find_all(entity_ids)
+
+    def find_titles(self, entity_ids: Iterable[str]) -> set[str]:
+        """Return those of the entities that a document's title names.
+
+        The titles of removed documents count, the titles of conversations do not.
+        """
+        return {entity_id for entity_id, column in self.find_columns(entity_ids).items() if self._is_titled[column]}
 
     @property
     def said(self) -> Said:
@@ -483,16 +485,9 @@ class SegmentIndex:
         first, end = np.searchsorted(view.rows, [rows.start, rows.stop])
         return view.ids[first:end], self._indexes[view.rows[first:end]]
 
-    def title(self, row: int) -> str:
-        """Return the title of the row's document, without accents."""
-        return self._titles[int(self._title_of[row])]
-
-    def is_title(self, entity: int) -> bool:
-        """Return whether a document's title names the entity of that column.
-
-        The titles of removed documents count, the titles of conversations do not.
-        """
-        return bool(self._is_titled[entity])
+    def titles(self, rows: Rows) -> list[str]:
+        """Return the title of each row's document, without accents."""
+        return self._titles.select(self._title_of[rows].tolist())
 
     def _view(self, rows: Rows) -> View:
         whole = len(rows) == len(self._ids)

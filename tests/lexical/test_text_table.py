@@ -22,6 +22,8 @@ def test_texts_keep_their_numbers_when_they_are_packed(texts: list[str], packed_
             table = other
     assert [*table] == known
     assert [table.find(text) for text in known] == list(range(len(known)))
+    assert table.find_all([*known, "longer than all"]) == {text: number for number, text in enumerate(known)}
+    assert table.select(range(len(known))) == known
     assert table.find("longer than all") == -1
 
 

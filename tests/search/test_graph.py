@@ -276,7 +276,7 @@ def test_name_within_a_longer_known_name_is_not_matched() -> None:
     search = search_of(shelf)
     search.index.refresh()
     seeds = search._find_seed_columns(search.names("Who made My Cousin from Lund?"), search.index.view())
-    assert [search.index.entity_id(seed) for seed in seeds] == [make_id("tests", "entity", "my cousin from lund")]
+    assert search.index.select_entity_ids(seeds) == [make_id("tests", "entity", "my cousin from lund")]
 
 
 def test_conversation_counts_neighbours_and_walks_no_names() -> None:

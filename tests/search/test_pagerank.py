@@ -19,6 +19,7 @@ from scipy.sparse.linalg import aslinearoperator
 from tables import table
 
 from memgraph_rag.lexical.capitalised_names import find_capitalised
+from memgraph_rag.lexical.text_table import TextList
 from memgraph_rag.search.graph import rank_places
 from memgraph_rag.search.pagerank import pagerank, segment_entity_masses, solve_pagerank
 from memgraph_rag.search.segment_index import RowIds, View, row_edges
@@ -111,7 +112,7 @@ def view_of(incidence: np.ndarray) -> View:
     """Return a view of segments with these edges, each a document of its own."""
     count = len(incidence)
     rows, none = np.arange(count), np.full(count, -1)
-    ids = RowIds([f"{row:08}" for row in rows], rows.astype(np.uint64), rows)
+    ids = RowIds(TextList(f"{row:08}" for row in rows), rows.astype(np.uint64), rows)
     vectors = RowVectors.encode(np.ones((count, 1), np.float32))
     return View(rows, ids, vectors, none, none, np.ones(count, np.int64), sparse.csr_matrix(incidence))
 
@@ -139,8 +140,8 @@ def test_solved_pagerank_keeps_the_best_of_the_plain_steps(seed: int, count: int
     first = rank_places(expected, view, count=50)
     assert (np.diff(masses[first]) <= 1e-5).all()
     assert set(rank_places(masses, view, count=60)) >= set(first[:40])
-    for place in range(count):
-        found = segment_entity_masses(view, masses, place, seeds, damping=damping)
+    entity_masses = segment_entity_masses(view, masses, range(count), seeds, damping=damping)
+    for place, found in enumerate(entity_masses):
         np.testing.assert_allclose(found, on_entities[row_edges(view.incidence, place)[0]], atol=1e-5)
 
 

@@ -151,4 +151,4 @@ def test_degrees_are_read_for_entities_of_best_segments(tales: Path, monkeypatch
         read = memory._parts.search._pools.read("Whom did Otto see in Lund?")
         assert set(counted) < set(read.entity_ids)
         assert read.named_by is not None
-        assert [read.named_by[read.column(entity)] for entity in counted] == named_by(counted)
+        assert read.named_by[[*read.find_columns(counted).values()]].tolist() == named_by(counted)

@@ -8,6 +8,7 @@ from scipy import sparse
 from tables import table
 
 from memgraph_rag.lexical.bm25 import KeywordIndex
+from memgraph_rag.lexical.text_table import TextList
 from memgraph_rag.search.ranking import (
     FEATURES,
     TURN_FEATURES,
@@ -38,7 +39,7 @@ def words() -> KeywordIndex:
 def view() -> View:
     vectors = np.array([[1, 0], [0, 1], [0.6, 0.8], [-1, 0]], np.float32)
     none = np.full(4, -1)
-    ids = RowIds(list("abcd"), np.arange(4, dtype=np.uint64), PLACES)
+    ids = RowIds(TextList("abcd"), np.arange(4, dtype=np.uint64), PLACES)
     return View(PLACES, ids, RowVectors.encode(vectors), none, none, np.ones(4, np.int64), sparse.csr_matrix((4, 0)))
 
 
@@ -104,7 +105,7 @@ def talk(*speakers: str, with_machine: bool = False) -> tuple[View, Said]:
     """A question, an answer, a word."""
     none = np.full(3, -1)
     before, after = np.array([-1, 0, 1]), np.array([1, 2, -1])
-    ids = RowIds(list("abc"), np.arange(3, dtype=np.uint64), np.arange(3))
+    ids = RowIds(TextList("abc"), np.arange(3, dtype=np.uint64), np.arange(3))
     vectors = RowVectors.encode(np.eye(3, dtype=np.float32))
     view = View(np.arange(3), ids, vectors, before, after, none * -3, sparse.csr_matrix((3, 0)))
     asks = np.array([True, False, False])
@@ -160,6 +161,6 @@ def test_each_figure_of_a_turn_in_a_chat_with_a_machine(question: str, asked: li
 def test_places_are_numbered_by_their_ids_also_where_ids_begin_alike():
     texts = ["same head b", "other", "same head a"]
     heads = np.array([int.from_bytes(text.encode()[:8].ljust(8, b"\0"), "big") for text in texts], np.uint64)
-    ids = RowIds(texts, heads, np.arange(3))
+    ids = RowIds(TextList(texts), heads, np.arange(3))
     assert np.argsort(ids.number_by_id(np.arange(3))).tolist() == [1, 2, 0]
     assert len(set(ids.number_by_id(np.array([0, 0, 1])).tolist())) == 2

@@ -186,17 +186,17 @@ class HippoSearch:
         walked = [int(place) for place in rank_places(scores, view, positive=True, count=len(scores))[:k]]
         near = {int(place): rank for rank, place in enumerate(rank_places(cosines, view, count=len(cosines)), 1)}
         there = set(walked)
-        rest = [place for place in near if place not in there][: k - len(walked)]
+        places = [*walked, *[place for place in near if place not in there][: k - len(walked)]]
         return [
             SegmentMatch(
-                view.ids.get_id(int(place)),
+                segment_id,
                 float(scores[place]) if place in there else 0.0,
                 ({"relations" if graph.has_relations[place] else "names": rank} if place in there else {})
                 | {"vector": near[place]},
                 self._find_carriers(graph, on_names, place, seeds) if place in there else (),
                 float(cosines[place]),
             )
-            for rank, place in enumerate([*walked, *rest], 1)
+            for rank, (place, segment_id) in enumerate(zip(places, view.ids[places], strict=True), 1)
         ]
 
     def _find_carriers(
@@ -253,6 +253,6 @@ def _scale(scores: Scores) -> Scores:
 def _rank_by_cosine(cosines: Scores, view: View, k: int) -> list[SegmentMatch]:
     places = rank_places(cosines, view, count=max(k, 1))[:k]
     return [
-        SegmentMatch(view.ids.get_id(int(place)), float(cosines[place]), {"vector": rank}, cosine=float(cosines[place]))
-        for rank, place in enumerate(places, 1)
+        SegmentMatch(segment_id, float(cosines[place]), {"vector": rank}, cosine=float(cosines[place]))
+        for rank, (place, segment_id) in enumerate(zip(places, view.ids[places], strict=True), 1)
     ]
