@@ -21,7 +21,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from itertools import chain
+from itertools import chain, islice
 from types import TracebackType
 from typing import Any, Literal
 
@@ -303,9 +303,13 @@ class FakeSession:
             text = self._answers.popleft()
         else:
             text = self._answers[0] if self._answers else self._find_best_sentence(self._question)
-        for _, match in zip(range(max_tokens), _WRITTEN_TOKEN.finditer(text), strict=False):
-            self.usage += Usage(generated_tokens=1)
-            yield match.group()
+        written = 0
+        try:
+            for match in islice(_WRITTEN_TOKEN.finditer(text), max_tokens):
+                written += 1
+                yield match.group()
+        finally:
+            self.usage += Usage(generated_tokens=written)
 
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:  # noqa: ARG002
         """Return the next scripted text, else the read sentence that shares most words with the request.
@@ -323,13 +327,10 @@ class FakeSession:
 
     def _find_best_sentence(self, wanted: frozenset[str]) -> str:
         """Return the first read sentence that shares most words with ``wanted``; empty if no sentence shares one."""
-        best, most = "", 0
-        for text in self._read:
-            for start, end in sentences(text):
-                shared = len(wanted & set(_split_tokens(text[start:end])))
-                if shared > most:
-                    best, most = text[start:end].strip(), shared
-        return best
+        read = [text[start:end] for text in self._read for start, end in sentences(text)]
+        shared = [len(wanted & set(_split_tokens(sentence))) for sentence in read]
+        most = max(shared, default=0)
+        return read[shared.index(most)].strip() if most else ""
 
     def __enter__(self) -> Self:
         return self

@@ -247,7 +247,6 @@ class KVSession:
             while len(written) < max_tokens and (token := draw(logits[0])) not in self._tokens.ends:
                 written.append(token)
                 self._lookup.extend([token])
-                self.usage += Usage(0, 1, attended_tokens=length + len(turn) + len(written))
                 text = self._tokens.decode(written)
                 if not text.endswith("\ufffd"):
                     yield text[len(shown) :]
@@ -259,6 +258,8 @@ class KVSession:
                     guess = self._lookup.guess(min(self.model.max_guesses, left - 1))
                     logits = self._forward([token, *guess], logits_of=range(1 + len(guess)), reads=False)
         finally:
+            attended = count_attended(len(written), before=length + len(turn))
+            self.usage += Usage(0, len(written), attended_tokens=attended)
             self._cache.take_back(self._cache.get_seq_length() - length)
 
     def _forward(
