@@ -407,7 +407,6 @@ class Memory:
         items = self._parts.reading.run(
             question, chosen, checked, extent, style, snapshot=snapshot, asks_turns=asks_turns
         )
-        items = inspection.document_reading.add_places(items, snapshot.graph)
         if keep_trace:
             items = answering.saved_questions.keep_answers(items, self._parts.store, self.namespace)
         return telemetry.log_answer(

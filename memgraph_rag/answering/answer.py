@@ -19,7 +19,7 @@ from memgraph_rag.answering.as_of import GraphAsOf, SearchWithin
 from memgraph_rag.answering.asked import Asked
 from memgraph_rag.answering.copying import can_copy
 from memgraph_rag.answering.days_meant import asks_when, tell_days
-from memgraph_rag.answering.evidence import ReadEvidence, find_warnings, gather_evidence
+from memgraph_rag.answering.evidence import ReadEvidence, add_places, find_warnings, gather_evidence
 from memgraph_rag.answering.layer_warnings import find_lacking_layers
 from memgraph_rag.answering.question_plans.elapsed import find_elapsed
 from memgraph_rag.answering.question_plans.hops import has_name
@@ -386,13 +386,13 @@ class Reading:
         evidence: ReadEvidence,
         stop: StopReason,
     ) -> Answer:
-        """Return an answer, with warnings for what its text claims and the evidence does not hold."""
+        """Return an answer, with places of citations, and warnings for claims that the evidence does not hold."""
         return Answer(
             question=asked.question,
             text=written.text,
             abstained=not written.text,
             stop_reason=stop,
-            citations=written.citations,
+            citations=add_places(written.citations, asked.snapshot.graph),
             trace=tuple(trace),
             usage=replace(usage, seconds=asked.seconds),
             strategy=asked.strategy.name,

@@ -1,12 +1,14 @@
-"""Gathers the evidence for an answer, the segments under the nodes that were read, and warnings about the answer.
+"""Gathers the evidence for an answer (the segments under the nodes that were read), places of citations and warnings.
 
 It knows the graph by its contract. Invariant: only stored segments are quoted.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import PurePath
 
 from memgraph_rag.contracts import Embedder, GraphReader
 from memgraph_rag.facts.own_words import extract_pasted_words
@@ -18,6 +20,9 @@ from memgraph_rag.types import AnswerWarning, Citation, Segment, Step, WarningKi
 
 _MOST_SUPPORT = 256  # segments of the evidence
 _MOST_CITED = 16  # segments that can be cited, those with the largest weight: their sentences are embedded
+_PLACED = {".pdf", ".pptx", ".xlsx"}
+_PAGE_END = "\f"  # as ``text.pdf`` writes it
+_HEADING = re.compile(r"^## (Slide \d+[^\n]*|Sheet: [^\n]*)$", re.MULTILINE)  # as ``text.office`` writes it
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +70,25 @@ def find_warnings(text: str, citations: Sequence[Citation], evidence: ReadEviden
         if line := addresses_model(segment.text, others=others):
             warned_ids.add(segment.document_id)
             yield AnswerWarning(WarningKind.ADDRESSES_MODEL, line, evidence.keys[segment.document_id])
+
+
+def add_places(citations: Sequence[Citation], graph: GraphReader) -> tuple[Citation, ...]:
+    """Return the citations with their page, slide or sheet. Only documents of a kind that has places are read."""
+    cited = graph.documents(list({each.document_id for each in citations})) if citations else []
+    ids = [record.id for record in cited if PurePath(record.source).suffix.lower() in _PLACED]
+    texts = {key: "".join(segment.text for segment in graph.list_segments(key)) for key in ids}
+    return tuple(
+        replace(each, place=_find_place(texts[each.document_id], each)) if each.document_id in texts else each
+        for each in citations
+    )
+
+
+def _find_place(text: str, citation: Citation) -> str:
+    """Return the page on which a citation begins, or the slide or sheet in which it ends; empty without any.
+
+    A quote may begin with the heading of its slide, or with the end of the slide before.
+    """
+    if _PAGE_END in text:
+        return f"page {text.count(_PAGE_END, 0, citation.start) + 1}"
+    headings = _HEADING.findall(text, 0, citation.end)
+    return headings[-1] if headings else ""

@@ -1,26 +1,20 @@
-"""Finds documents and nodes by name, lists the documents of a scope, and tells the places of citations.
+"""Finds documents and nodes by name, and lists the documents of a scope.
 
 It only reads the store. Invariant: the records of a list were in the scope at some moment since the call began.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Generator, Iterable, Sequence
-from dataclasses import replace
-from pathlib import Path, PurePath
+from collections.abc import Sequence
+from pathlib import Path
 
 from memgraph_rag.calls.document_lookup import find_documents, make_name_list
 from memgraph_rag.calls.validation import check_count, is_possible_key
-from memgraph_rag.contracts import GraphReader, GraphStore
+from memgraph_rag.contracts import GraphStore
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.open_memory import OpenMemory
-from memgraph_rag.types import Answer, Citation, Document, DocumentRecord, Node, Part, Scope, Step
-
-_PLACED = {".pdf", ".pptx", ".xlsx"}
-_PAGE_END = "\f"  # as ``text.pdf`` writes it
-_HEADING = re.compile(r"^## (Slide \d+[^\n]*|Sheet: [^\n]*)$", re.MULTILINE)  # as ``text.office`` writes it
+from memgraph_rag.types import Document, DocumentRecord, Node, Scope
 
 
 def find(store: GraphStore, name: str | Path) -> Document | Node:
@@ -36,39 +30,6 @@ def find(store: GraphStore, name: str | Path) -> Document | Node:
     (record,) = find_documents(store, [name])
     text = "".join(segment.text for segment in store.list_segments(record.id))
     return Document(text, record.key, record.title, record.source, record.metadata)
-
-
-def add_places(
-    items: Iterable[Step | Part | str | Answer], graph: GraphReader
-) -> Generator[Step | Part | str | Answer, None, None]:
-    """Yield the items of an answer; the citations of the ``Answer`` with their page, slide or sheet."""
-    for item in items:
-        if isinstance(item, Answer) and item.citations:
-            yield replace(item, citations=_add_places(item.citations, graph))
-        else:
-            yield item
-
-
-def _add_places(citations: tuple[Citation, ...], graph: GraphReader) -> tuple[Citation, ...]:
-    """Return the citations with their places. Only documents of a kind that has places are read."""
-    cited = graph.documents(list({each.document_id for each in citations}))
-    ids = [record.id for record in cited if PurePath(record.source).suffix.lower() in _PLACED]
-    texts = {key: "".join(segment.text for segment in graph.list_segments(key)) for key in ids}
-    return tuple(
-        replace(each, place=_find_place(texts[each.document_id], each)) if each.document_id in texts else each
-        for each in citations
-    )
-
-
-def _find_place(text: str, citation: Citation) -> str:
-    """Return the page on which a citation begins, or the slide or sheet in which it ends; empty without any.
-
-    A quote may begin with the heading of its slide, or with the end of the slide before.
-    """
-    if _PAGE_END in text:
-        return f"page {text.count(_PAGE_END, 0, citation.start) + 1}"
-    headings = _HEADING.findall(text, 0, citation.end)
-    return headings[-1] if headings else ""
 
 
 def records(parts: OpenMemory, scope: Scope, *, after: str, limit: int | None, contains: str) -> list[DocumentRecord]:

@@ -10,7 +10,7 @@ import pytest
 from hand_made import Known
 from memories import FOX, RACES, RIVER, embedder
 
-from memgraph_rag import Limits, Memory
+from memgraph_rag import Document, Limits, Memory
 from memgraph_rag.answering.refusal import NOTHING_FOUND
 from memgraph_rag.errors import QuestionError
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
@@ -215,3 +215,18 @@ def test_an_empty_memory_says_so_without_any_model(tmp_path, monkeypatch, was_fi
         assert [memory.search(QUESTION, mode=mode) for mode in modes] == [[]] * 4
         with pytest.raises(QuestionError):
             memory.ask(" ")
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("rain.pdf", "It rained for a week. The river rose.\f\nThe wooden box floated to the old mill in May."),
+        ("rain.xlsx", "## Sheet: Boats\n\n| Name |\n\n## Sheet: May\n\nThe wooden box floated to the old mill in May."),
+        ("rain.txt", "It rained.\f\nThe wooden box floated to the old mill in May."),
+    ],
+)
+def test_citation_tells_its_page_or_sheet(memory: Memory, name: str, source: str) -> None:
+    memory.add(Document(source, key="rain", source=name))
+    (citation, *_) = memory.ask("Where did the wooden box float to?").citations
+    places = {"rain.pdf": "page 2", "rain.xlsx": "Sheet: May", "rain.txt": ""}
+    assert (citation.place, "old mill" in citation.quote) == (places[name], True)

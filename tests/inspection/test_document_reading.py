@@ -59,18 +59,3 @@ def test_get_finds_documents_by_key_and_id_and_nodes_by_id(memory: Memory) -> No
     assert memory.get(segment.id) == segment
     with pytest.raises(DocumentNotFound, match="Expected the key or id of a document"):
         memory.get("wolf")
-
-
-@pytest.mark.parametrize(
-    ("name", "source"),
-    [
-        ("rain.pdf", "It rained for a week. The river rose.\f\nThe wooden box floated to the old mill in May."),
-        ("rain.xlsx", "## Sheet: Boats\n\n| Name |\n\n## Sheet: May\n\nThe wooden box floated to the old mill in May."),
-        ("rain.txt", "It rained.\f\nThe wooden box floated to the old mill in May."),
-    ],
-)
-def test_citation_tells_its_page_or_sheet(memory: Memory, name: str, source: str) -> None:
-    memory.add(Document(source, key="rain", source=name))
-    (citation, *_) = memory.ask("Where did the wooden box float to?").citations
-    places = {"rain.pdf": "page 2", "rain.xlsx": "Sheet: May", "rain.txt": ""}
-    assert (citation.place, "old mill" in citation.quote) == (places[name], True)
