@@ -49,10 +49,11 @@ def own_words(segments: Sequence[Segment]) -> list[str]:
     for turn in _group_turns(segments):
         text = "".join(segment.text for segment in turn)
         speaker = turn[0].speaker
-        head = head_length(text, speaker)
-        is_persons = bool(speaker) and not is_machine(speaker)
-        spans = [(start + head, end + head) for start, end in foreign_spans(text[head:], speaker)] if is_persons else []
-        plain = _blank(text, [(0, head), *spans] if is_persons else [(0, len(text))])
+        foreign = [(0, len(text))]
+        if speaker and not is_machine(speaker):
+            head = head_length(text, speaker)
+            foreign = [(0, head), *((start + head, end + head) for start, end in foreign_spans(text[head:], speaker))]
+        plain = _blank(text, foreign)
         for segment in turn:
             own.append(plain[: len(segment.text)])
             plain = plain[len(segment.text) :]

@@ -57,6 +57,8 @@ def find_relative_days(segment: Segment) -> tuple[RelativeDays, ...]:
 
     Empty for a machine's turn, a text without a speaker, and a segment without a time.
     """
+    if not segment.speaker:
+        return ()
     (words,) = own_words([segment])
     return relative_days(words, segment.time)
 
