@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,6 +153,10 @@ class GraphSearch:
         self._namespace = namespace
         self._embedder = embedder
 
+    @cached_property
+    def _scale(self) -> CosineScale:
+        return cosine_scale(self._embedder)
+
     def find(self, question: str, view: View, *, k: int, by_words: int = 0) -> list[SegmentMatch]:
         """Return the k best segments of the view, best first, then further candidates that match the words best.
 
@@ -172,7 +177,7 @@ class GraphSearch:
             best = [(0, at, score) for at, score in enumerate(orders[0].scores)]
         else:
             orders = [self._order(question, named, vector, kind, k=max(k, CANDIDATES)) for kind in kinds]
-            best = _merge_kinds(orders, cosine_scale(self._embedder))
+            best = _merge_kinds(orders, self._scale)
         kept = [
             (kind, at, score)
             for place, (kind, at, score) in enumerate(best)
@@ -234,7 +239,7 @@ class GraphSearch:
     def _prepare(self, question: str, names: Mapping[str, str], vector: Vector, view: View) -> _Asked:
         """Return what a question with these names gives to the walks over a view."""
         terms = self.index.keywords.terms(question, view.rows)
-        knowledge = cosine_scale(self._embedder).rate_kind(kind_of_text(question))
+        knowledge = self._scale.rate_kind(kind_of_text(question))
         word_weight = min(self.index.keywords.rate_known(question, view.rows) / KNOWN, 1.0)
         seeds, on_day = self._find_seed_columns(names, view), self._match_days(view, terms)
         return _Asked(vector, terms, seeds, on_day, knowledge, word_weight)
@@ -264,8 +269,7 @@ class GraphSearch:
         candidates = np.array(list(dict.fromkeys([*starts, *fused]))[:CANDIDATES])
         titles = self.index.titles(view.rows[[*candidates, *starts]])
         start = Start(asked.terms, first.by_vector, second.on_segments, starts, asked.knowledge, asked.word_weight)
-        scale = cosine_scale(self._embedder)
-        figures = features(view, self.index.keywords, titles, start, candidates, scale=scale)
+        figures = features(view, self.index.keywords, titles, start, candidates, scale=self._scale)
         meaning, by_words = (standard(each, view.weights)[candidates] for each in (first.by_vector, first.by_words))
         before = score_positions(len(candidates)) + DAY_LAST * asked.on_day[candidates]
         before += (1 - asked.knowledge) * WORDS_LAST * by_words

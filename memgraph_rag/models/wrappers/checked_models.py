@@ -23,11 +23,12 @@ from memgraph_rag.models.wrappers.forwarding import ForwardingModel
 from memgraph_rag.types import Generation, Matrix, Prompt, Usage, is_storable, make_storable
 
 _LONGEST_KIND = 200  # characters
+_MOST_QUERIES = 16  # whose vectors are kept: a question is embedded again by each part that reads for it
 _CALIBRATED = frozenset(("breadth", "relevance_curve", "scale", "unrelated_below"))
 
 
 class CheckedEmbedder:
-    """An ``Embedder`` whose vectors are checked and divided by their length.
+    """An ``Embedder`` whose vectors are checked and divided by their length. It embeds a repeated query once.
 
     Attributes:
         unchecked: the embedder itself. Optional members of the contract (``unrelated_below`` …) are read from it, or
@@ -36,6 +37,7 @@ class CheckedEmbedder:
 
     def __init__(self, embedder: Embedder) -> None:
         self.unchecked = embedder
+        self._queries: dict[tuple[str, ...], Matrix] = {}
 
     @property
     def name(self) -> str:
@@ -66,7 +68,14 @@ class CheckedEmbedder:
 
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
         """Return the vectors of questions, by ``embed_queries`` of the embedder if it has that; else as ``embed``."""
-        return self._embed(texts, getattr(self.unchecked, "embed_queries", self.unchecked.embed))
+        asked = tuple(texts)
+        vectors = self._queries.get(asked)
+        if vectors is None:
+            vectors = self._embed(texts, getattr(self.unchecked, "embed_queries", self.unchecked.embed))
+            if len(self._queries) >= _MOST_QUERIES:
+                self._queries = {}
+            self._queries[asked] = vectors
+        return vectors.copy()
 
     def _embed(self, texts: Sequence[str], method: Callable[[Sequence[str]], Matrix]) -> Matrix:
         shape = len(texts), self.dimension
