@@ -50,17 +50,16 @@ def check_names(names: Iterable[str], texts: Sequence[str]) -> dict[str, bool]:
     lowered = [remove_accents(text).lower() for text in texts]
     passages = [(text, frozenset(words(text))) for text in lowered]
     known = sorted(frozenset().union(*(text_words for _, text_words in passages)))
-    asked = {
-        name: [*filter(_is_distinctive, words(remove_accents(drop_title(name))))] for name in islice(names, _MOST_NAMES)
-    }
+    names_and_words = {name: words(remove_accents(drop_title(name))) for name in islice(names, _MOST_NAMES)}
+    asked = {name: [*filter(_is_distinctive, name_words)] for name, name_words in names_and_words.items()}
+    patterns = {name: _make_pattern(name) for name, wanted in asked.items() if wanted}
     spellings = {word: _similar_words(word, known) for wanted in asked.values() for word in wanted}
     return {
         name: any(
-            _contains_name(name, text) or all(spellings[word] & text_words for word in wanted)
+            bool(pattern.search(text)) or all(spellings[word] & text_words for word in asked[name])
             for text, text_words in passages
         )
-        for name, wanted in asked.items()
-        if wanted
+        for name, pattern in patterns.items()
     }
 
 
@@ -79,10 +78,10 @@ def correct_name(name: str, texts: Sequence[str]) -> str:
     return spelt if near and all(near[word] for word in near if _is_distinctive(word)) and spelt != name else ""
 
 
-def _contains_name(name: str, text: str) -> bool:
-    """Return whether a text holds a name in one piece, ignoring signs between letters: "Wi-Fi" equals "wifi"."""
+def _make_pattern(name: str) -> re.Pattern[str]:
+    """Return the pattern of a name in one piece, ignoring signs between letters: "Wi-Fi" equals "wifi"."""
     letters = r"[\W_]*".join(filter(str.isalnum, remove_accents(name)))
-    return bool(re.search(rf"(?<!\w){letters}(?!\w)", text))
+    return re.compile(rf"(?<!\w){letters}(?!\w)")
 
 
 def _is_distinctive(word: str) -> bool:

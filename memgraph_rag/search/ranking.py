@@ -107,9 +107,10 @@ def features(
     rows = view.rows[[*candidates, *start.starts]]
     bare_titles = [_IN_PARENTHESES.sub(" ", title) for title in titles]
     names = [keywords.find_word_numbers(title, row) for title, row in zip(bare_titles, rows.tolist(), strict=True)]
+    title_heads = [_head(title) for title in titles]
     heads = [
-        name if (head := _head(title)) == bare else keywords.find_word_numbers(head, row)
-        for title, bare, name, row in zip(titles, bare_titles, names, rows.tolist(), strict=True)
+        name if head == bare else keywords.find_word_numbers(head, row)
+        for head, bare, name, row in zip(title_heads, bare_titles, names, rows.tolist(), strict=True)
     ]
     question_terms = np.unique(np.concatenate([start.terms, *names])).astype(np.int32)
     rarity = keywords.rarity(question_terms, view.rows, view.weights)
@@ -119,8 +120,8 @@ def features(
     asked = _measure_share(names, start.terms, rarity[np.searchsorted(question_terms, np.concatenate(names))])
     named = np.array(
         [
-            _are_held(heads[: len(candidates)], keywords.row_terms(row)) & ~_are_held(heads[: len(candidates)], own)
-            for row, own in zip(rows[-2:].tolist(), names[-2:], strict=True)
+            _are_held(heads[: len(candidates)], terms) & ~_are_held(heads[: len(candidates)], own)
+            for terms, own in zip([keywords.row_terms(row) for row in rows[-2:].tolist()], names[-2:], strict=True)
         ],
         np.float64,
     )
