@@ -49,6 +49,7 @@ from memgraph_rag.facts.remarks import Remarks
 from memgraph_rag.facts.told import Told
 from memgraph_rag.ingestion.given_answers import GivenAnswers
 from memgraph_rag.lexical.names import ngrams
+from memgraph_rag.strategies import follows_paper
 from memgraph_rag.types import (
     Answer,
     AnswerStyle,
@@ -150,7 +151,8 @@ class Reading:
             yield _answer_empty_memory(question, strategy, self._store.namespace)
             return
         plans, begun = self._choose_maker(question, strategy), self._answers.begin()
-        asked = Asked(question, strategy, limits, extent, style, snapshot, plans, time.perf_counter(), begun)
+        began, checks = time.perf_counter(), not follows_paper(strategy)
+        asked = Asked(question, strategy, limits, extent, style, snapshot, plans, began, begun, checks)
         search = self._search.reading(snapshot.graph)
         asks_turns = asks_turns and not (plans and find_elapsed(question))
         told = self._find_told(search, question, extent) if asks_turns else None
@@ -206,7 +208,7 @@ class Reading:
                 or (refusal.text if refusal else describe_search(question, trace, graph, search)),
                 warnings=(
                     *answer.warnings,
-                    *_warn_ungraded(session, trace, self._models.language.name),
+                    *_warn_ungraded(session, trace, answer.model),
                     *find_lacking_layers(asked.strategy, trace, asked.snapshot.graph, asked.extent),
                 ),
                 parts=asked_parts,
@@ -351,7 +353,7 @@ class Reading:
         if self._find_judge is None or not self._trusts_judge:
             return None
         try:
-            told, are_turns = search.find_told(question, extent, self._find_judge())
+            told, are_turns = search.find_told(question, extent, self._find_judge)
         except (QuestionError, WindowExceeded):
             return None
         if told is None:

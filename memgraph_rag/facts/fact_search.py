@@ -6,7 +6,7 @@ Invariant: without facts, and for a query that does not ask for the present, the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -77,14 +77,20 @@ class FactSearch(SegmentSearch):
             query, pool, facts, self.read_evidence, k=k, extent=extent, newest=newest, is_judged=judge is not None
         )
 
-    def find_told(self, question: str, extent: Extent, judge: TurnJudge | None) -> tuple[Told | None, bool]:
+    def find_told(
+        self, question: str, extent: Extent, find_judge: Callable[[], TurnJudge | None]
+    ) -> tuple[Told | None, bool]:
         """Return what a person told of a question, and whether all results are turns of chats.
 
         A turn in which the rules read a value of what is asked tells it for certain, whatever the judge says. None if
         the question does not ask for the present, or if no turn of a person is near it.
+
+        Args:
+            find_judge: returns the judge. It is called only for a question that asks for the present.
         """
         if not asks_for_now(question):
             return None, False
+        judge = find_judge()
         pool, matches = self.search_core(question, 1, "graph", extent, most_said=JUDGED_POOL)
         told = self._find_told_in_pool(question, pool, matches, self.facts.refresh(self._version), extent, judge)
         return told, all(item.segment.speaker for item in pool)

@@ -210,7 +210,7 @@ def memory() -> Iterator[Memory]:
 
 def told_in(memory: Memory, **scope: str) -> tuple[Told | None, bool]:
     parts = memory._parts
-    return parts.search.find_told(QUESTION, parts.resolve_extent(Scope(**scope)), parts.models.turn_judge)  # type: ignore[arg-type]
+    return parts.search.find_told(QUESTION, parts.resolve_extent(Scope(**scope)), lambda: parts.models.turn_judge)  # type: ignore[arg-type]
 
 
 def test_value_of_a_day_comes_from_its_turns(memory: Memory) -> None:
@@ -236,4 +236,4 @@ def test_similar_document_is_no_candidate_turn(memory: Memory) -> None:
 def test_question_about_the_past_needs_no_model(memory: Memory) -> None:
     parts = memory._parts
     asked = "How did I get to work before?"
-    assert parts.search.find_told(asked, parts.resolve_extent(Scope()), Judge()) == (None, False)
+    assert parts.search.find_told(asked, parts.resolve_extent(Scope()), Judge) == (None, False)
