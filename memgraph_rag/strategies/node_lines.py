@@ -46,10 +46,15 @@ class NodeLines:
         self._read_titles(nodes)
         room = self._count_room() - sum(cost(node) for node in nodes)
         lines = []
-        read = [self._read(node) for node in nodes] if texts is None else texts
+        if texts is None:
+            texts = [
+                strip_markup(node.text, self._titles[node.document_id]) if isinstance(node, Segment) else node.text
+                for node in nodes
+            ]
         remarks = self._remark(nodes)
-        for before, node, text, remark in zip([after, *nodes], nodes, map(as_line, read), remarks, strict=False):
-            heading, line = self._heading(node, before), text
+        written = [as_line(text) for text in texts]
+        for before, node, line, remark in zip([after, *nodes], nodes, written, remarks, strict=False):
+            heading = self._heading(node, before)
             if heading and _fits(heading, room):
                 room -= len(heading.encode())
                 line = heading + line
@@ -65,9 +70,6 @@ class NodeLines:
             self._titles |= dict.fromkeys(unknown, "")  # a document may be forgotten meanwhile
             for record in self._graph.documents(unknown):
                 self._titles[record.id] = as_line(record.title)[:_MOST_OF_A_TITLE].strip()
-
-    def _read(self, node: Node) -> str:
-        return strip_markup(node.text, self._titles[node.document_id]) if isinstance(node, Segment) else node.text
 
     def _count_room(self) -> int:
         if self._most_tokens is None:

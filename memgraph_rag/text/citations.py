@@ -38,11 +38,12 @@ class Quotes:
     def __init__(
         self, segments: Sequence[tuple[Segment, float]], *, keys: Mapping[str, str], embedder: Embedder
     ) -> None:
+        kept = [(segment, weight) for segment, weight in segments if segment.document_id in keys]
+        spans = [quotable_spans(segment.text) for segment, _ in kept]
         self._candidates = [
-            (citation, weight, segment.text)
-            for segment, weight in segments
-            if segment.document_id in keys
-            for citation in _split_quotes(segment, keys[segment.document_id])
+            (_make_citation(segment, keys[segment.document_id], start, end), weight, segment.text)
+            for (segment, weight), own in zip(kept, spans, strict=True)
+            for start, end in own
         ]
         self._embedder = embedder
         self._floor: float = getattr(embedder, "unrelated_below", 0.0) or -math.inf
@@ -120,11 +121,9 @@ def _repeats(citation: Citation, other: Citation) -> bool:
     return overlap or as_line(citation.quote).casefold() == as_line(other.quote).casefold()
 
 
-def _split_quotes(segment: Segment, key: str) -> Iterator[Citation]:
-    """Yield all quotes of a segment."""
-    for start, end in quotable_spans(segment.text):
-        begin = segment.start + start
-        yield Citation(segment.document_id, key, segment.id, begin, segment.start + end, segment.text[start:end], 0.0)
+def _make_citation(segment: Segment, key: str, start: int, end: int) -> Citation:
+    begin = segment.start + start
+    return Citation(segment.document_id, key, segment.id, begin, segment.start + end, segment.text[start:end], 0.0)
 
 
 def _word_shares(question: str, answer: str, quotes: Sequence[str]) -> list[float]:
