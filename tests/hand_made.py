@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 
-from memgraph_rag.contracts import Calibration, SearchMode
+from memgraph_rag.contracts import Calibration, ReadingContext, SearchMode, Strategy
 from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.types import (
     Annotation,
@@ -23,6 +24,7 @@ from memgraph_rag.types import (
     Evidence,
     Hit,
     InformationPoint,
+    Limits,
     Matrix,
     Neighbour,
     Node,
@@ -359,3 +361,30 @@ class OneVector:
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         return np.ones((len(texts), 1), np.float32)
+
+
+def reading_context(
+    nodes: Sequence[Node] = (),
+    *,
+    graph: HandMadeGraph | None = None,
+    search: HandMadeSearch | None = None,
+    session: HandMadeSession | None = None,
+    limits: Limits | None = None,
+    **given: Any,
+) -> ReadingContext:
+    """A context over these nodes, whose segments a search finds; ``given`` are further fields of it."""
+    return ReadingContext(
+        graph=graph or HandMadeGraph(nodes),
+        search=search or HandMadeSearch([node for node in nodes if isinstance(node, Segment)]),
+        session=session or HandMadeSession(),
+        limits=limits or Limits(),
+        **{"embedder": OneVector(), **given},
+    )
+
+
+def read_all(strategy: Strategy, context: ReadingContext, question: str = "Where is the fox?") -> list[Step]:
+    """The steps of all passes of a strategy. The session read their nodes, and nothing else."""
+    steps = [step for steps in strategy.read(question, context) for step in steps]
+    assert isinstance(context.session, HandMadeSession)
+    assert context.session.read == ids(steps), "the session holds what was yielded, and nothing else"
+    return steps

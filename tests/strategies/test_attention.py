@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, segment
+from hand_made import HandMadeSession, reading_context, segment
 from tables import table
 
 from memgraph_rag.contracts import ReadingContext
@@ -17,12 +17,7 @@ NEED_ATTENTION = {"pecan", "llmlingua", "longllmlingua", "selective_context"}
 
 def context(*, attends: bool) -> ReadingContext:
     nodes = [segment("s0", "d", index=0), segment("s1", "d", index=1)]
-    return ReadingContext(
-        graph=HandMadeGraph(nodes),
-        search=HandMadeSearch(nodes),
-        session=HandMadeSession(yes=[0.9], attends=attends),
-        embedder=OneVector(),
-    )
+    return reading_context(nodes, session=HandMadeSession(yes=[0.9], attends=attends))
 
 
 @table("name", sorted(NEED_ATTENTION))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, ids, segment
+from hand_made import HandMadeGraph, ids, reading_context, segment
 
-from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies.overviews import Overviews
 from memgraph_rag.types import Matrix, Node, Overview, Step, Summarizes
 
@@ -42,13 +41,7 @@ EDGES = [Summarizes("root", name, 1 / 3) for name in ("one", "two", "three")]
 
 
 def read(strategy: Overviews, nodes: Sequence[Node] = NODES, documents: Sequence[str] | None = None) -> list[Step]:
-    context = ReadingContext(
-        graph=HandMadeGraph(nodes, EDGES),
-        search=HandMadeSearch([node for node in nodes if node.kind == "segment"]),
-        session=HandMadeSession(),
-        embedder=Nearness(),
-        documents=documents,
-    )
+    context = reading_context(nodes, graph=HandMadeGraph(nodes, EDGES), embedder=Nearness(), documents=documents)
     return [step for steps in strategy.read("Which themes are there?", context) for step in steps]
 
 

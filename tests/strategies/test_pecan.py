@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
-from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, Known, OneVector, ids, point, segment
+from hand_made import HandMadeGraph, HandMadeSession, Known, ids, point, reading_context, segment
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import table
 
-from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies import find_strategy
 from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.strategies.token_budget import START_TOKENS
@@ -50,14 +49,7 @@ class World:
         return list(
             (pecan or Pecan()).read(
                 QUESTION,
-                ReadingContext(
-                    graph=self.graph,
-                    search=HandMadeSearch([node for node in self.nodes if node.level == 0]),
-                    session=self.session,
-                    embedder=OneVector(),
-                    limits=limits or Limits(),
-                    documents=documents,
-                ),
+                reading_context(self.nodes, graph=self.graph, session=self.session, limits=limits, documents=documents),
             )
         )
 
@@ -340,12 +332,8 @@ def test_titles_are_read_where_they_are_asked_for(titles: bool, line: str) -> No
             return super().append(texts)
 
     node = replace(segment("s"), text="The fox. s")
-    context = ReadingContext(
-        graph=HandMadeGraph([node], titles={node.document_id: "Foxes"}),
-        search=HandMadeSearch([node]),
-        session=Session(),
-        embedder=OneVector(),
-    )
+    graph = HandMadeGraph([node], titles={node.document_id: "Foxes"})
+    context = reading_context([node], graph=graph, session=Session())
     assert len(list(Pecan(titles=titles).read(QUESTION, context))) == 1
     assert lines == [line]
 

@@ -8,12 +8,12 @@ from itertools import pairwise
 from typing import get_args
 
 import pytest
-from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, ids, relation, segment
+from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, ids, reading_context, relation, segment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import table
 
-from memgraph_rag.contracts import ReadingContext, Strategy
+from memgraph_rag.contracts import Strategy
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.strategies import find_strategy, list_required_layers
 from memgraph_rag.strategies.qrmem import Qrmem, Variant
@@ -53,12 +53,11 @@ def read(
     steps: list[Step] = []
     passes = strategy.read(
         QUESTION,
-        ReadingContext(
+        reading_context(
             graph=graph or world(),
             search=search or HandMadeSearch(shelf(6), named=["Ann", "Ben", "Cay", "Dan", "Eve"]),
             session=session,
-            embedder=OneVector(),
-            limits=limits or Limits(),
+            limits=limits,
             documents=documents,
             extract=extract,
         ),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, segment
+from hand_made import HandMadeSession, read_all, reading_context, segment
 from tables import table
 
-from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.errors import StrategyError
 from memgraph_rag.strategies import DEFAULT, find_strategy, list_known_strategies
 from memgraph_rag.strategies.top_k import TopK
-from memgraph_rag.types import Limits, Step, StopReason
+from memgraph_rag.types import Step, StopReason
 
 STRATEGIES = tuple(list_known_strategies())
 
@@ -19,20 +18,7 @@ FOUND = [segment(f"s{i}", f"d{i % 2}") for i in (4, 2, 3, 0, 1, 5)]
 
 def read(strategy: TopK, *, segments=FOUND, window: int = 1_000_000, documents=None) -> list[Step]:
     session = HandMadeSession({"s4": 0.5, "s2": 0.25}, window=window)
-    passes = strategy.read(
-        "Where is the fox?",
-        ReadingContext(
-            graph=HandMadeGraph(segments),
-            search=HandMadeSearch(segments),
-            session=session,
-            embedder=OneVector(),
-            limits=Limits(),
-            documents=documents,
-        ),
-    )
-    steps = [step for (step,) in passes]
-    assert session.read == [step.node.id for step in steps]
-    return steps
+    return read_all(strategy, reading_context(segments, session=session, documents=documents))
 
 
 def test_the_k_best_are_read_best_first_with_score_and_attention() -> None:

@@ -6,11 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
-from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, Known, OneVector, ids, point, relation, segment
+from hand_made import (
+    HandMadeGraph,
+    HandMadeSearch,
+    HandMadeSession,
+    Known,
+    ids,
+    point,
+    reading_context,
+    relation,
+    segment,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies.candidates import Weights
 from memgraph_rag.strategies.walk import Walk
 from memgraph_rag.types import Limits, Node, Relation, Segment, Step, StopReason, Summarizes
@@ -59,12 +68,11 @@ class World:
         answers = {text: [segments[name] for name in names] for text, names in self.answers.items()}
         passes = walk.read(
             QUESTION,
-            ReadingContext(
+            reading_context(
                 graph=self.graph,
                 search=HandMadeSearch([segments[name] for name in self.entry], answers=answers, named=self.named),
                 session=self.session,
-                embedder=OneVector(),
-                limits=limits or Limits(),
+                limits=limits,
                 documents=documents,
             ),
         )

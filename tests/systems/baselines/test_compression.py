@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import all_strategies  # noqa: F401 - with it the fakes have losses of tokens
 import numpy as np
 import pytest
-from hand_made import HandMadeGraph, HandMadeSearch, OneVector, segment
+from hand_made import reading_context, segment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import table
 
-from memgraph_rag.contracts import ReadingContext, Strategy
+from memgraph_rag.contracts import Strategy
 from memgraph_rag.systems.baselines.compression import compress_in_order, divide_tokens
 from memgraph_rag.systems.baselines.llmlingua import LLMLingua
 from memgraph_rag.systems.baselines.llmlingua2 import LLMLingua2
@@ -45,13 +45,7 @@ def walk(
     session = Session(QUESTION, window=window)
     passes = strategy.read(
         QUESTION,
-        ReadingContext(
-            graph=HandMadeGraph(list(segments)),
-            search=HandMadeSearch(),
-            session=session,
-            embedder=OneVector(),
-            limits=limits or Limits(),
-        ),
+        reading_context(list(segments), session=session, limits=limits),
     )
     return [step for steps in passes for step in steps], getattr(session, "texts", [])
 

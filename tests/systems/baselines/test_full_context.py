@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, point, segment
+from hand_made import HandMadeSession, point, read_all, reading_context, segment
 
-from memgraph_rag.contracts import ReadingContext, Strategy
+from memgraph_rag.contracts import Strategy
 from memgraph_rag.systems.baselines.full_context import FullContext
 from memgraph_rag.types import Limits, Step, StopReason
 
@@ -24,20 +24,8 @@ def read(
     limits: Limits | None = None,
 ) -> list[Step]:
     session = HandMadeSession({"a1": 0.5}, window=window)
-    passes = (strategy or FullContext()).read(
-        "Where is the fox?",
-        ReadingContext(
-            graph=HandMadeGraph(nodes),
-            search=HandMadeSearch(),
-            session=session,
-            embedder=OneVector(),
-            limits=limits or Limits(),
-            documents=documents,
-        ),
-    )
-    steps = [step for (step,) in passes]
-    assert session.read == [step.node.id for step in steps]
-    return steps
+    context = reading_context(nodes, session=session, limits=limits, documents=documents)
+    return read_all(strategy or FullContext(), context)
 
 
 def test_segments_are_read_in_the_order_of_the_documents() -> None:

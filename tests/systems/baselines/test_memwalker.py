@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, ids, segment
+from hand_made import HandMadeGraph, HandMadeSession, ids, read_all, reading_context, segment
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.systems.baselines.memwalker import MemWalker
-from memgraph_rag.types import Annotation, Limits, Segment, Step, StopReason
+from memgraph_rag.types import Annotation, Segment, Step, StopReason
 
 SEGMENTS = [segment(f"s{number}", index=number) for number in range(6)]
 TREE = [
@@ -49,20 +48,8 @@ def walk(
     tree: Sequence[Annotation] = TREE,
     documents: Sequence[str] | None = None,
 ) -> list[Step]:
-    passes = (strategy or MemWalker()).read(
-        "Where is the fox?",
-        ReadingContext(
-            graph=GraphWithTree(nodes, tree),
-            search=HandMadeSearch(nodes),
-            session=session,
-            embedder=OneVector(),
-            limits=Limits(),
-            documents=documents,
-        ),
-    )
-    steps = [step for of_pass in passes for step in of_pass]
-    assert session.read == [step.node.id for step in steps], "told, and no more"
-    return steps
+    context = reading_context(nodes, graph=GraphWithTree(nodes, tree), session=session, documents=documents)
+    return read_all(strategy or MemWalker(), context)
 
 
 def test_walk_follows_model_until_a_text_answers() -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, ids, segment
+from hand_made import HandMadeSession, ids, read_all, reading_context, segment
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies.token_budget import cost
 from memgraph_rag.systems.baselines.sliding_window import SlidingWindow, windows
 from memgraph_rag.types import Limits, Step, StopReason
@@ -21,16 +20,7 @@ def read(
     yes: dict[str, float], *, strategy: SlidingWindow = THREE_WINDOWS, nodes=NODES, limits: Limits | None = None
 ) -> tuple[list[Step], HandMadeSession]:
     session = _SureOf(yes)
-    context = ReadingContext(
-        graph=HandMadeGraph(nodes),
-        search=HandMadeSearch(),
-        session=session,
-        embedder=OneVector(),
-        limits=limits or Limits(),
-    )
-    steps = [step for steps in strategy.read("Where is the fox?", context) for step in steps]
-    assert session.read == ids(steps), "the session holds what was yielded, and nothing else"
-    return steps, session
+    return read_all(strategy, reading_context(nodes, session=session, limits=limits)), session
 
 
 class _SureOf(HandMadeSession):

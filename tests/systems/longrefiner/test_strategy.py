@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector
+from hand_made import HandMadeGraph, HandMadeSession, reading_context
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import table
 
-from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.errors import StrategyError
 from memgraph_rag.models.reranker import Reranker
 from memgraph_rag.strategies import find_strategy
@@ -84,13 +83,8 @@ def read(
     question: str = "Why?",
     **options: Any,
 ) -> list[Step]:
-    context = ReadingContext(
-        graph=OutlinedGraph(segments, outlines, similarity=similarity),
-        search=HandMadeSearch(segments),
-        session=session,
-        embedder=OneVector(),
-        limits=limits or Limits(),
-    )
+    graph = OutlinedGraph(segments, outlines, similarity=similarity)
+    context = reading_context(segments, graph=graph, session=session, limits=limits)
     strategy = LongRefiner(reranker=reranker, **{"most_tokens": 60} | options)
     return [step for steps in strategy.read(question, context) for step in steps]
 

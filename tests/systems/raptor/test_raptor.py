@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, ids, point, segment
+from hand_made import HandMadeGraph, HandMadeSession, ids, point, reading_context, segment
 from tables import table
 
-from memgraph_rag.contracts import ReadingContext, Strategy
+from memgraph_rag.contracts import Strategy
 from memgraph_rag.strategies.support import find_support
 from memgraph_rag.systems.raptor.strategies import Raptor, RaptorTraversal
 from memgraph_rag.types import Node, Step, StopReason, Summarizes
@@ -35,12 +35,7 @@ COSINES = {"s0": 0.1, "s1": 0.9, "s2": 0.8, "s3": 0.2, "s4": 0.3, "s5": 0.05} | 
 
 
 def read(strategy: Strategy, nodes: Sequence[Node] = NODES, session: HandMadeSession | None = None) -> list[Step]:
-    context = ReadingContext(
-        graph=HandMadeGraph(nodes, EDGES, similarity=COSINES),
-        search=HandMadeSearch([node for node in nodes if node.level == 0]),
-        session=session or HandMadeSession(),
-        embedder=OneVector(),
-    )
+    context = reading_context(nodes, graph=HandMadeGraph(nodes, EDGES, similarity=COSINES), session=session)
     return [step for steps in strategy.read("Where is the fox?", context) for step in steps]
 
 
