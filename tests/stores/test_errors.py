@@ -6,8 +6,6 @@ import os
 import re
 import shutil
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,10 +13,10 @@ from typing import Any
 
 import ladybug
 import pytest
+from ladybug_files import opened, run_python
 from neo4j import exceptions
 from tables import table
 
-from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import (
     SchemaMismatch,
     SettingsError,
@@ -38,19 +36,6 @@ SECRET = "not-the-password"
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "notes.lbug"
-
-
-def opened(file: Path | str, namespace: str = "n") -> GraphStore:
-    store = open_store(file, namespace=namespace)
-    store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
-    return store
-
-
-def run_python(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
-    return subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, env=environment, timeout=60
-    )
 
 
 # ── addresses ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -273,7 +258,7 @@ print(pressed, len(store.documents()))
 
 
 def test_ctrl_c_in_python_code_that_the_engine_calls_stays_ctrl_c(file: Path) -> None:
-    done = run_python(INTERRUPTED, str(file))
+    done = run_python(INTERRUPTED, file)
     assert done.returncode == 0, done.stderr
     pressed, documents = map(int, done.stdout.split())
     assert (pressed > 3, documents) == (True, 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
 import subprocess
@@ -12,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from ladybug_files import run_python
 from tables import table
 
 from memgraph_rag.errors import StoreError
@@ -62,11 +62,7 @@ def damaged(content: bytes, seed: int) -> bytes:
 
 
 def run(paths: list[str]) -> tuple[int, list[list[str]]]:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    done = subprocess.run(
-        [sys.executable, "-c", OPEN_DAMAGED],
-        input=json.dumps(paths), capture_output=True, text=True, env=environment, timeout=300,
-    )  # fmt: skip
+    done = run_python(OPEN_DAMAGED, stdin=json.dumps(paths))
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
 
 

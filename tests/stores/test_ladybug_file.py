@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,13 +10,14 @@ from typing import Any, NoReturn
 
 import ladybug
 import pytest
+from ladybug_files import opened, run_python
 
 from memgraph_rag.errors import MemgraphRagError, SettingsError, StoreAccessDenied, StoreError, StoreReadOnly
 from memgraph_rag.stores import open_store
 from memgraph_rag.stores.ladybug import file as ladybug_file
 from memgraph_rag.stores.ladybug import paths as ladybug_paths
 from memgraph_rag.stores.ladybug.store import LadybugStore
-from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
+from memgraph_rag.testing.sample_graphs import make_graph
 
 
 @pytest.fixture
@@ -32,13 +30,6 @@ def store(path: Path) -> Iterator[LadybugStore]:
     with closing(opened(path)) as store:
         store.write(make_graph("n"))
         yield store
-
-
-def opened(path: Path) -> LadybugStore:
-    store = open_store(path, namespace="n")
-    assert isinstance(store, LadybugStore)
-    store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
-    return store
 
 
 def pressed(*_: object, **__: object) -> NoReturn:
@@ -171,8 +162,7 @@ os._exit(9)
 
 def test_a_checkpoint_that_was_killed_is_completed(path: Path) -> None:
     opened(path).close()
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folder for folder in sys.path if folder)}
-    subprocess.run([sys.executable, "-c", LEFT_BY_A_KILL, path], check=False, env=environment)
+    run_python(LEFT_BY_A_KILL, path)
     frozen = path.with_name(f"{path.name}.wal.checkpoint")
     frozen.write_bytes(frozen.read_bytes() + b"\x09\0\0")  # the mark of the checkpoint's end, torn
 

@@ -13,13 +13,14 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from ladybug_files import opened, output_of
 
 from memgraph_rag.errors import StoreError, StoreReadOnly
 from memgraph_rag.stores import open_place, open_store
 from memgraph_rag.stores.ladybug import lock as ladybug_lock
 from memgraph_rag.stores.ladybug.paths import LONGEST_SUFFIX
 from memgraph_rag.stores.ladybug.store import LadybugStore
-from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
+from memgraph_rag.testing.sample_graphs import make_graph
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there the engine's own lock is enough")
 
@@ -27,13 +28,6 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there the engin
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "notes.lbug"
-
-
-def opened(path: Path, *, read_only: bool = False) -> LadybugStore:
-    store = open_store(path, namespace="n", read_only=read_only)
-    assert isinstance(store, LadybugStore)
-    store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
-    return store
 
 
 @pytest.fixture
@@ -45,18 +39,6 @@ def store(path: Path) -> Iterator[LadybugStore]:
 
 def lock_file(path: Path) -> Path:
     return path.with_name(f"{path.name}.in_use")
-
-
-def run_python(program: str, *arguments: str | Path) -> str:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
-    done = subprocess.run(
-        [sys.executable, "-c", program, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=90,
-    )
-    return done.stdout + done.stderr[-2000:]
 
 
 OPEN = """
@@ -92,7 +74,7 @@ def mounted(*arguments: str | Path, at: Path) -> Iterator[None]:
 def test_reading_the_open_file_keeps_other_processes_out(store: LadybugStore, path: Path, how: str) -> None:
     path.read_bytes()
     shutil.copy(path, path.with_name("copy.lbug"))
-    said = run_python(OPEN, path, how)
+    said = output_of(OPEN, path, how)
     assert said.startswith("StoreLocked")
     assert f"process {os.getpid()} has it open" in said
 
@@ -100,10 +82,10 @@ def test_reading_the_open_file_keeps_other_processes_out(store: LadybugStore, pa
 def test_a_file_that_was_put_in_place_is_locked_like_the_old_one(store: LadybugStore, path: Path) -> None:
     store.purge()
     path.read_bytes()
-    assert run_python(OPEN, path, "write").startswith("StoreLocked")
+    assert output_of(OPEN, path, "write").startswith("StoreLocked")
     store.write(make_graph("n", "other"))
     store.close()
-    assert run_python(OPEN, path, "write") == "open alice.txt other\n"
+    assert output_of(OPEN, path, "write") == "open alice.txt other\n"
 
 
 def test_reading_the_file_of_a_reader_keeps_writers_out_and_readers_in(store: LadybugStore, path: Path) -> None:
@@ -111,9 +93,9 @@ def test_reading_the_file_of_a_reader_keeps_writers_out_and_readers_in(store: La
     with closing(opened(path, read_only=True)):
         path.read_bytes()
         lock_file(path).read_bytes()
-        assert run_python(OPEN, path, "write").startswith("StoreLocked")
-        assert run_python(OPEN, path, "read") == "open alice.txt\n"
-    assert run_python(OPEN, path, "write") == "open alice.txt\n"
+        assert output_of(OPEN, path, "write").startswith("StoreLocked")
+        assert output_of(OPEN, path, "read") == "open alice.txt\n"
+    assert output_of(OPEN, path, "write") == "open alice.txt\n"
 
 
 # ── the lock file ────────────────────────────────────────────────────────────────────────────────────────────
@@ -131,7 +113,7 @@ def test_the_lock_file_is_the_owners_and_goes_with_the_last_holder(store: Ladybu
 
 
 def test_lock_file_of_killed_process_does_not_lock(path: Path) -> None:
-    run_python("import os, sys; from memgraph_rag.stores import open_store\n"
+    output_of("import os, sys; from memgraph_rag.stores import open_store\n"
                "store = open_store(sys.argv[1], namespace='n'); os._exit(9)", path)  # fmt: skip
     left = lock_file(path).read_text()
     with closing(opened(path)):
@@ -152,7 +134,7 @@ def test_removed_lock_file_is_not_taken_for_its_successor(path: Path, monkeypatc
     monkeypatch.setattr(ladybug_lock, "_is_in_place", removed_at_first)
     with closing(opened(path)):
         assert looked == [False, True]
-        assert run_python(OPEN, path, "write").startswith("StoreLocked")
+        assert output_of(OPEN, path, "write").startswith("StoreLocked")
 
 
 def test_users_file_with_lock_name_stays_unchanged(path: Path) -> None:
@@ -160,7 +142,7 @@ def test_users_file_with_lock_name_stays_unchanged(path: Path) -> None:
     with closing(opened(path)) as store:
         store.purge()
         path.read_bytes()
-        said = run_python(OPEN, path, "write")
+        said = output_of(OPEN, path, "write")
         assert said.startswith("StoreLocked")
         assert "another process has it open" in said
     assert lock_file(path).read_text() == "Something of mine."
@@ -175,7 +157,7 @@ def test_a_store_on_a_read_only_medium_can_be_read(store: LadybugStore, path: Pa
         subprocess.run(["mount", "-o", "remount,bind,ro", str(medium)], check=True)
         with closing(opened(medium / "notes.lbug", read_only=True)) as reader:
             assert len(reader.documents()) == 1
-            assert run_python(OPEN, medium / "notes.lbug", "read") == "open alice.txt\n"
+            assert output_of(OPEN, medium / "notes.lbug", "read") == "open alice.txt\n"
         assert [file.name for file in medium.iterdir()] == ["notes.lbug"]
 
 
@@ -214,7 +196,7 @@ def test_file_in_folder_mounted_twice_is_opened_once(store: LadybugStore, path: 
         with closing(opened(twin / path.name)) as other:
             assert other._file is store._file
         path.read_bytes()
-        assert run_python(OPEN, twin / path.name, "write").startswith("StoreLocked")
+        assert output_of(OPEN, twin / path.name, "write").startswith("StoreLocked")
 
 
 def test_a_file_with_hard_links_is_read_and_not_written(store: LadybugStore, path: Path, tmp_path: Path) -> None:
@@ -319,7 +301,7 @@ def test_process_waits_until_the_writer_closes_the_file(store: LadybugStore, pat
     closing_soon = threading.Timer(1.0, store.close)
     closing_soon.start()
     try:
-        assert run_python(OPEN, path, how, "60") == "open alice.txt\n"
+        assert output_of(OPEN, path, how, "60") == "open alice.txt\n"
     finally:
         closing_soon.join()
 

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import random
 import shutil
 import stat
-import subprocess
-import sys
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from ladybug_files import opened, run_python
 
-from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import StoreReadOnly
-from memgraph_rag.stores import open_store
 from memgraph_rag.stores.ladybug import log as ladybug_log
 from memgraph_rag.stores.ladybug import sidecars as ladybug_sidecars
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
@@ -90,14 +86,6 @@ class Stopped:
         return file
 
 
-def run_python(program: str, *arguments: object, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    return subprocess.run(
-        [sys.executable, "-c", program, *map(str, arguments)],
-        input=stdin, capture_output=True, text=True, env=environment, timeout=300,
-    )  # fmt: skip
-
-
 @pytest.fixture(scope="module", params=["closed", "new"])
 def stopped(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Stopped:
     """Beside a file that was closed before, a new one, whose log holds its schema too."""
@@ -114,12 +102,6 @@ def record_ends(log: bytes) -> list[int]:
         ends.append(ends[-1] + 8 + length + 8)
     assert ends[-1] == len(log)
     return ends
-
-
-def opened(file: Path, *, read_only: bool = False) -> GraphStore:
-    store = open_store(file, namespace="n", read_only=read_only)
-    store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
-    return store
 
 
 def test_log_cut_anywhere_keeps_acknowledged_writes(stopped: Stopped) -> None:

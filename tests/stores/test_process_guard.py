@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ladybug_files import output_of
 
 from memgraph_rag.stores import open_store
 from memgraph_rag.testing.sample_graphs import MakeStore
@@ -103,18 +102,11 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(store.documents())
 """
 
 
-def run_python(program: str, *arguments: str) -> str:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
-    command = [sys.executable, "-W", "ignore", "-c", program, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
-    return done.stdout + done.stderr[-2000:]
-
-
 def test_forked_child_is_refused_and_parent_goes_on(make_store: MakeStore, place: dict[str, Any]) -> None:
     store = make_store()  # which takes what is left away
     namespace = store.namespace
     store.close()
-    said = run_python(FORK, json.dumps(place, default=str), namespace)
+    said = output_of(FORK, json.dumps(place, default=str), namespace)
     assert said == "7 a b False\n"
 
 
@@ -122,8 +114,8 @@ def test_forked_child_is_refused_and_parent_goes_on(make_store: MakeStore, place
 def test_a_child_that_lives_on_does_not_keep_the_file(tmp_path: Path, how: str) -> None:
     path = str(tmp_path / "notes.lbug")
     open_store(path, namespace="n").close()
-    assert run_python(CHILD_LIVES_ON, path, how) == "open\n0\n0\n"
+    assert output_of(CHILD_LIVES_ON, path, how) == "open\n0\n0\n"
 
 
 def test_a_graph_in_memory_lets_a_child_end() -> None:
-    assert run_python(IN_MEMORY) == "5 0\n"
+    assert output_of(IN_MEMORY) == "5 0\n"

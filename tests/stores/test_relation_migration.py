@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from ladybug_files import opened, run_python
 from store_snapshot import whole_graph
 
 from memgraph_rag.stores import open_store
 from memgraph_rag.stores.ladybug.paths import has_log
-from memgraph_rag.stores.ladybug.store import LadybugStore
 from memgraph_rag.stores.shared import queries
-from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph, make_relations
+from memgraph_rag.testing.sample_graphs import DIMENSION, make_graph, make_relations
 
 GRAPHS = [
     replace(graph, document=replace(graph.document, language=""))  # too short to tell
@@ -57,13 +54,6 @@ os._exit(9)
 """
 
 
-def opened(path: Path) -> LadybugStore:
-    store = open_store(path, namespace="n")
-    assert isinstance(store, LadybugStore)
-    store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
-    return store
-
-
 @pytest.mark.parametrize("moment", ["", "before the commit", "after the commit"])
 def test_relations_of_an_old_file_keep_their_embeddings(tmp_path: Path, moment: str) -> None:
     path = tmp_path / "notes.lbug"
@@ -74,9 +64,7 @@ def test_relations_of_an_old_file_keep_their_embeddings(tmp_path: Path, moment: 
             store._file.transaction(lambda execute, text=text: execute(text, {}))
         assert whole_graph(store, {"address": path}) != before
     if moment:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folder for folder in sys.path if folder)}
-        killed = subprocess.run([sys.executable, "-c", KILLED, path, moment], check=False, env=environment)
-        assert killed.returncode == 9
+        assert run_python(KILLED, path, moment).returncode == 9
         assert has_log(str(path)) == (moment == "after the commit")
     with closing(open_store(path, namespace="n")) as store:
         changed = moment == "after the commit"
