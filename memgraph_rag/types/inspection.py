@@ -1,10 +1,10 @@
-"""The neighbourhood of a node, and the flaws of a graph."""
+"""The neighbourhood of a node, the flaws of a graph, and the checks of an installation."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -192,3 +192,20 @@ class Damage:
     keys: tuple[str, ...]
     remedy: str
     is_mendable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The result of one check of ``memgraph-rag doctor``.
+
+    Attributes:
+        part: name of the checked part.
+        state: "ok", "warn" (it works with a limit) or "fail".
+        found: a description of the part as it is.
+        advice: how to fix it; empty if there is nothing to do.
+    """
+
+    part: str
+    state: Literal["ok", "warn", "fail"]
+    found: str
+    advice: str = ""

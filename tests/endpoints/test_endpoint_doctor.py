@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from endpoint_faults import Fault
 
-from memgraph_rag.cli.doctor import Finding, examine
+from memgraph_rag.cli.doctor import examine
 from memgraph_rag.cli.options import Place
+from memgraph_rag.types import Check
 
 KEY = "a-key-that-nobody-may-see"
 TRIED = ("embedder", "language model", "reader", "calibration")
@@ -21,8 +22,8 @@ def key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MEMGRAPH_RAG_STORE", str(tmp_path / "notes.lbug"))
 
 
-def findings(**place: str) -> dict[str, Finding]:
-    found: dict[str, Finding] = {}
+def findings(**place: str) -> dict[str, Check]:
+    found: dict[str, Check] = {}
     for finding in examine(Place(**place)):
         found[finding.part] = finding
         if finding.part == "calibration":

@@ -20,13 +20,13 @@ from neo4j import GraphDatabase
 from written_files import pdf_bytes, written
 
 from memgraph_rag import Memory
-from memgraph_rag.cli.doctor import Finding
 from memgraph_rag.server import transports
 from memgraph_rag.server.console.one_file import write_page
 from memgraph_rag.server.console.readings import read_inside
 from memgraph_rag.server.memories import Memories, OpenNamespace
 from memgraph_rag.server.services import Owner
 from memgraph_rag.server.tokens import TokenFolder
+from memgraph_rag.types import Check
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 expect = playwright.expect
@@ -91,7 +91,7 @@ Served = tuple[str, TokenFolder, Memories]
 def serve(folder: Path, open_namespace: OpenNamespace) -> Iterator[Served]:
     """Serve memories to their owner on a socket, with stories and talks in one of them."""
     memories, tokens = Memories(open_namespace), TokenFolder(folder / "tokens")
-    owner = Owner(tokens, lambda: [Finding("Python", "ok", "3.12"), Finding("reader", "warn", "none", "install one")])
+    owner = Owner(tokens, lambda: [Check("Python", "ok", "3.12"), Check("reader", "warn", "none", "install one")])
     fill(memories.get("ann"))
     listening = transports._listen(0)
     app = transports.http_app(transports.token_server(memories, tokens, owner=owner), may_write=True)

@@ -12,7 +12,6 @@ import binascii
 import json
 import re
 from collections.abc import Callable
-from dataclasses import asdict
 from inspect import getdoc
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,7 +22,6 @@ from pydantic import Field, StrictInt
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.server.console.readings import list_questions, read_around, read_document, read_question
 from memgraph_rag.server.console.results import (
-    Check,
     Checks,
     FailureList,
     Found,
@@ -182,7 +180,7 @@ def failures(*, call: Call) -> FailureList:
 
 def checks(*, call: Call) -> Checks:
     """Run the checks of memgraph-rag doctor. It takes seconds."""
-    return Checks(checks=[Check(**asdict(finding)) for finding in _owner(call).examine()])
+    return Checks(checks=[*_owner(call).examine()])
 
 
 def tokens(*, call: Call) -> Tokens:

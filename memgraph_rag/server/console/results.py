@@ -7,13 +7,13 @@ those of the owner's operations.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, Field
 
 from memgraph_rag.server.results import DocumentChange, Failure, Passage, StoredAnswer, StoredDocument
 from memgraph_rag.server.tokens import Grant
-from memgraph_rag.types import Carrier, Standing, Statement, Tie
+from memgraph_rag.types import Carrier, Check, Standing, Statement, Tie
 
 
 class FoundPassage(Passage):
@@ -173,15 +173,6 @@ class FailureList(BaseModel):
     """The last failures of the server, newest first."""
 
     failures: list[Failure]
-
-
-class Check(BaseModel):
-    """The result of a check of ``memgraph-rag doctor``."""
-
-    part: str
-    state: Literal["ok", "warn", "fail"]
-    found: str
-    advice: str
 
 
 class Checks(BaseModel):
