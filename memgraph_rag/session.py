@@ -319,7 +319,7 @@ class Session:
     def _write_page(self, page: Page, turns: Sequence[PageTurn]) -> Page:
         """Store a page with these turns and return it. Keep its segments, and append segments for the further turns."""
         kept = len(page.segments)
-        document = page.replace_turns(turns).document
+        document = replace(page, turns=tuple(turns)).document
         document_id = self._conversation.page_id(page.number)
         language, keeps_stems = detect_page_language(page, document.text)
         segments = (*page.segments, *self._mark_echoes(self._cut_segments(document, document_id, page.segments)))

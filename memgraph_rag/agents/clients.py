@@ -64,7 +64,8 @@ def list_edits(client: str, *, home: Path, folder: Path) -> list[Edit]:
     match client:
         case "claude-code":
             hooks = [_make_hook(home / ".claude" / "settings.json", client, event, folder) for event in _CLAUDE_EVENTS]
-            skill = Edit(home / ".claude" / "skills" / SERVER / "SKILL.md", "file", (), _skill())
+            text = (files("memgraph_rag.agents") / "SKILL.md").read_text("utf-8")
+            skill = Edit(home / ".claude" / "skills" / SERVER / "SKILL.md", "file", (), text)
             return [_member(home / ".claude.json", "mcpServers", typed), *hooks, skill]
         case "codex":
             hooks = [_make_hook(home / ".codex" / "hooks.json", client, event, folder) for event in _CODEX_EVENTS]
@@ -116,7 +117,3 @@ def _hook_command(folder: Path, client: str, event: str) -> str:
 def _opencode_file(home: Path) -> Path:
     folder = home / ".config" / "opencode"
     return next((path for path in (folder / "opencode.jsonc",) if path.exists()), folder / "opencode.json")
-
-
-def _skill() -> str:
-    return (files("memgraph_rag.agents") / "SKILL.md").read_text("utf-8")

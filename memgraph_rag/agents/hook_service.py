@@ -133,7 +133,7 @@ class HookService:
             memories = [stack.enter_context(self._open(name)) for name in names]
             found = [item for memory in memories for item in memory.search(prompt[:2000], k=2 * _MOST_PASSAGES)]
         count_tokens = memories[0].embedder.count_tokens
-        fresh = self._take_fresh(name, [item for item in found if _is_of_other_session(item, name)])
+        fresh = self._take_fresh(name, [item for item in found if f"/{name}/" not in item.document_key])
         lines = [f"- {' '.join(item.text.split())} [{item.document_key} {item.start}-{item.end}]" for item in fresh]
         spent = [*accumulate(count_tokens(lines))] if lines else []
         kept = [line for line, sum_ in zip(lines, spent, strict=True) if sum_ <= _PROMPT_TOKENS]
@@ -207,10 +207,6 @@ def _read_turns(client: str, event: str, given: Mapping[str, Any]) -> AgentSessi
     if session is None:
         return None
     return AgentSession(client, _session_id(given) or session.id, session.folder, session.turns)
-
-
-def _is_of_other_session(item: Evidence, name: str) -> bool:
-    return f"/{name}/" not in item.document_key
 
 
 def _session_id(given: Mapping[str, Any]) -> str:

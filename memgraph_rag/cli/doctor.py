@@ -110,7 +110,7 @@ def examine(place: Place, progress: Progress | None = None, *, repair: bool = Fa
         **({"reader": lambda: _reader(settings, progress)} if is_elsewhere else {}),
         "calibration": lambda: _calibration(settings),
         "store": lambda: crash() or _store(place, settings),
-        "graph": lambda: _make_not_tried(crash()) or _graph(place, settings, repair=repair),
+        "graph": lambda: _graph(place, settings, crash(), repair=repair),
         "local Neo4j": _local_neo4j,
     }
     for part, check in checks.items():
@@ -145,17 +145,13 @@ def _packages() -> Check:
 
 
 def _cache(settings: Settings) -> Check:
-    free = shutil.disk_usage(_find_existing(settings.cache_dir)).free / 1e9
+    path = settings.cache_dir.absolute()
+    free = shutil.disk_usage(next(place for place in (path, *path.parents) if place.exists())).free / 1e9
     summary = f"{settings.cache_dir}, {free:.1f} GB free"
     if free < _ROOM_GB:
         advice = f"converting a model needs about {_ROOM_GB:.0f} GB once; set MEMGRAPH_RAG_CACHE_DIR to a larger disk"
         return Check("cache", "warn", summary, advice)
     return Check("cache", "ok", summary)
-
-
-def _find_existing(path: Path) -> Path:
-    """Return the path, or its nearest parent folder that exists."""
-    return next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
 
 
 def _embedder(settings: Settings) -> Check:
@@ -267,10 +263,6 @@ def _find_crash(settings: Settings) -> Check | None:
     return None
 
 
-def _make_not_tried(crash: Check | None) -> Check | None:
-    return Check("graph", "fail", "not tried: the store's file is damaged", crash.advice) if crash else None
-
-
 def _store(place: Place, settings: Settings) -> Check:
     """Check that the store opens and has a fitting schema. A missing file is not created."""
     path = find_file(settings.store)
@@ -289,21 +281,16 @@ def _store(place: Place, settings: Settings) -> Check:
     stale = [f"{layer} lacks {number:,}" for layer, number in stats.get("documents_without", {}).items() if number]
     if stale:
         summary += f"; {', '.join(stale)} of them (memgraph-rag deepen)"
-    if aside := _logs_aside(path):
+    if path is not None and (aside := [log.name for log in list_damaged_logs(os.path.realpath(path))]):
         advice = "the last writes before that are missing, add them again; memgraph-rag purge removes these files"
         return Check("store", "warn", f"{summary}; damaged logs were kept: {', '.join(aside)}", advice)
     return Check("store", "ok", summary)
 
 
-def _logs_aside(path: Path | None) -> list[str]:
-    """Return the file names of the damaged logs that were set aside for the store's file."""
-    if path is None:
-        return []
-    return [aside.name for aside in list_damaged_logs(os.path.realpath(path))]
-
-
-def _graph(place: Place, settings: Settings, *, repair: bool) -> Check:
+def _graph(place: Place, settings: Settings, crash: Check | None, *, repair: bool) -> Check:
     """Check the integrity of the namespace's graph. With ``repair``, repair it first."""
+    if crash:
+        return Check("graph", "fail", "not tried: the store's file is damaged", crash.advice)
     path = find_file(settings.store)
     if path is not None and not path.exists():
         return Check("graph", "ok", "nothing is stored yet")

@@ -241,7 +241,9 @@ class GraphSearch:
         terms = self.index.keywords.terms(question, view.rows)
         knowledge = self._scale.rate_kind(kind_of_text(question))
         word_weight = min(self.index.keywords.rate_known(question, view.rows) / KNOWN, 1.0)
-        seeds, on_day = self._find_seed_columns(names, view), self._match_days(view, terms)
+        days = self.index.keywords.select_days(terms)
+        on_day = (self.index.keywords.scores(days, view.rows) > 0).astype(np.float64)
+        seeds = self._find_seed_columns(names, view)
         return _Asked(vector, terms, seeds, on_day, knowledge, word_weight)
 
     def _second_step(
@@ -275,10 +277,6 @@ class GraphSearch:
         before += (1 - asked.knowledge) * WORDS_LAST * by_words
         before += (1 - asked.word_weight) * asked.knowledge * MEANING_LAST * meaning
         return _order_candidates(view, candidates, figures @ WEIGHTS + before)
-
-    def _match_days(self, view: View, terms: NDArray[np.int32]) -> Scores:
-        """Return (n,) 1 for each segment that names a day that the question names, else 0."""
-        return (self.index.keywords.scores(self.index.keywords.select_days(terms), view.rows) > 0).astype(np.float64)
 
     def find_speaker_mismatch(self, question: str, view: View) -> tuple[str, str] | None:
         """Return the one speaker whom the question names, and the other speaker who says what the question asks.

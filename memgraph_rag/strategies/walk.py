@@ -123,7 +123,7 @@ class Walk:
                 reflection.hear(p_yes)
             reason, limit = "", _find_limit(segments_left, tokens_left)
             if limit is None and not is_spent(context.limits, candidates.read_so_far, context.session):
-                reason = _ask_next_search(p_yes, reflection)
+                reason = reflection.describe_missing() if p_yes < _SURE_OF_NO * reflection.yes_threshold else ""
             if reason:
                 enter(f"{question} {reason}")
             best = candidates.best()
@@ -156,11 +156,6 @@ def _read_nodes(
         for node, attended, (sources, via) in zip(nodes, attention, sources_and_vias, strict=True)
     ]
     return [*steps[:-1], replace(steps[-1], p_yes=session.probability_of_yes())]
-
-
-def _ask_next_search(p_yes: float, reflection: Reflection) -> str:
-    """Return what the model wants to search for next if its No is certain, else an empty text."""
-    return reflection.describe_missing() if p_yes < _SURE_OF_NO * reflection.yes_threshold else ""
 
 
 def _trust_weights(weights: Weights, session: ReadingSession) -> Weights:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate, islice
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -148,10 +148,6 @@ class Page:
                 break
             fitting.append(turn)
         return fitting
-
-    def replace_turns(self, turns: Sequence[PageTurn]) -> Page:
-        """Return a copy of the page with these turns in place of its own, and with the stored segments and record."""
-        return replace(self, turns=tuple(turns))
 
     @property
     def document(self) -> Document:

@@ -365,7 +365,8 @@ def _attend_packed(
         output = output * torch.exp(lse - with_sink)[..., None].to(output.dtype)
         lse = with_sink
     if meter is not None:
-        owner = _pad_owner(meter.spans.owner, key)
+        owner = meter.spans.owner
+        owner = torch.nn.functional.pad(owner, (0, key.shape[2] - owner.shape[1]), value=-1)  # keys after the last span
         meter.add(span_mass(query, key, lse, owner, meter.spans.count, scale=scoring.scale, window=scoring.window))
     return output
 
@@ -403,11 +404,6 @@ def _attend_plainly(
     if meter is not None:
         meter.add(torch.cat(masses, dim=2))
     return torch.cat(outputs, dim=2) if len(outputs) > 1 else outputs[0]
-
-
-def _pad_owner(owner: Tensor, key: Tensor) -> Tensor:
-    """Return the (B, Tk) span of each key; keys after the last span get -1."""
-    return torch.nn.functional.pad(owner, (0, key.shape[2] - owner.shape[1]), value=-1)
 
 
 AttentionInterface.register(IMPLEMENTATION, _attend_with_meters)

@@ -299,7 +299,8 @@ class TransformersModel:
                 journal holds are not checked.
             ModelError: the schema is invalid, or the memory of a GPU is too small.
         """
-        keys = [self._journal_key(prompt, max_tokens, stop, schema) for prompt in prompts]
+        model = f"{self.name} {self._folder} {self.number_format}"
+        keys = [journal_key(model, prompt, max_tokens, stop, schema) for prompt in prompts]
         written = self._journal.find_all(keys) if self._journal is not None else {}
         rows = [
             BatchRow(
@@ -330,15 +331,6 @@ class TransformersModel:
                 if progress is not None:
                     progress("summarising", len(written), len(prompts))
         return [written[place] for place in range(len(prompts))]
-
-    def _journal_key(
-        self,
-        prompt: Prompt,
-        max_tokens: int,
-        stop: Callable[[Prompt, str], bool] | None,
-        schema: Mapping[str, Any] | None,
-    ) -> str:
-        return journal_key(f"{self.name} {self._folder} {self.number_format}", prompt, max_tokens, stop, schema)
 
     def padding(self, new: int, total: int) -> int:
         """Return how many padding tokens follow ``new`` tokens: up to a multiple of 16, or to the end of the window.

@@ -77,7 +77,8 @@ def read_document(memory: Memory, name: str) -> WholeDocument:
     around = memory.around(record.id, kind="document", most=_MOST_NAMES)
     things, form = list(around.things.values()), around.as_dict()
     segments = sorted((each for each in things if isinstance(each, Segment)), key=lambda each: each.start)
-    points = sorted((each for each in things if isinstance(each, InformationPoint)), key=_point_place)
+    points = [each for each in things if isinstance(each, InformationPoint)]
+    points.sort(key=lambda point: (point.layer, -point.level, point.index))  # the highest level of a layer first
     sections = sorted((each for each in things if isinstance(each, Section)), key=lambda each: each.index)
     return WholeDocument.model_validate(
         {
@@ -91,11 +92,6 @@ def read_document(memory: Memory, name: str) -> WholeDocument:
             "left_out": form["left_out"],
         }
     )
-
-
-def _point_place(point: InformationPoint) -> tuple[str, int, int]:
-    """Return the place of a point in a list: its layer, then the highest level first."""
-    return point.layer, -point.level, point.index
 
 
 def list_questions(memory: Memory) -> KeptQuestions:
