@@ -9,6 +9,7 @@ MATCH (q:InformationPoint)
 WHERE q.namespace = $namespace AND q.document_id = owner_id
 WITH q.id AS point_id
 MATCH (p:InformationPoint {id: point_id})
+WHERE p.namespace = $namespace
 RETURN
   p.id AS id,
   p.document_id AS document_id,

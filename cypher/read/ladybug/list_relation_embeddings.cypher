@@ -8,5 +8,6 @@ MATCH (r:RelationEmbedding)
 WHERE r.namespace = $namespace AND r.document_id = owner_id
 WITH r.id AS relation_id
 MATCH (v:RelationEmbedding {id: relation_id})
+WHERE v.namespace = $namespace
 RETURN v.document_id AS document_id, v.embedding AS embedding
 ORDER BY document_id, v.id

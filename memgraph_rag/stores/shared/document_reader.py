@@ -97,10 +97,14 @@ def _read_once(run: Run, document_ids: Sequence[str]) -> tuple[dict[str, Documen
 
 
 def _require_whole(graph: DocumentGraph, stored_counts: Mapping[str, int]) -> DocumentGraph:
-    """Return the graph, if its rows match the counts of the store and each row has a valid embedding."""
-    if count_graph_rows(graph) != stored_counts:
+    """Return the graph, if its rows match the counts of the store and each row has a valid embedding.
+
+    The document tells the number of its segments: segments without an edge from it are neither counted nor read.
+    """
+    if count_graph_rows(graph) != stored_counts or len(graph.segments) != graph.document.segments:
         raise StoreError(
-            f"Expected {dict(stored_counts)} rows of document {show(graph.document.key)}, got "
+            f"Expected {dict(stored_counts)} rows and {graph.document.segments} segments of document "
+            f"{show(graph.document.key)}, got "
             f"{count_graph_rows(graph)}. This version of memgraph_rag cannot read all of them, or the graph is "
             'damaged: run "memgraph-rag doctor".',
             document_id=graph.document.id,
