@@ -175,7 +175,7 @@ class AsyncScopedMemory:
 
 
 class AsyncSession:
-    """A ``Session`` whose methods are coroutines."""
+    """The ``Session`` of an asynchronous memory: its methods are coroutines."""
 
     def __init__(self, session: Session) -> None:
         self.wrapped = session

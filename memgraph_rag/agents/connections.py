@@ -32,7 +32,7 @@ class Change:
     """A file before and after; None for a file that does not exist.
 
     Attributes:
-        made: for each edit, how many of its keys were there already.
+        made: for each edit, how many of the keys on its path existed before the edit.
     """
 
     path: Path

@@ -74,9 +74,10 @@ class HookService:
         self._calls.put(None)
 
     def answer(self, client: str, event: str, given: Mapping[str, Any]) -> str:
-        """Return what the hook prints: JSON as the client documents it, or nothing.
+        """Return the text that the hook prints: JSON as the client documents it, or an empty text.
 
-        An unknown event and a folder that ``.memgraphragignore`` matches are answered by nothing.
+        The start of a session and a prompt get a text, if something is known. The text is empty for all other events,
+        and in a folder that ``.memgraphragignore`` matches.
         """
         project = find_project(_folder(given))
         if project.is_ignored:

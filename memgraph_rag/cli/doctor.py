@@ -94,6 +94,7 @@ def examine(place: Place, progress: Progress | None = None, *, repair: bool = Fa
     An exception in a check becomes a finding with state "fail".
 
     Args:
+        place: the values of the command's shared options, such as store and namespace.
         progress: called while weights are converted.
         repair: repair the graph before it is checked.
     """

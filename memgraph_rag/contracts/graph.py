@@ -196,7 +196,7 @@ class StoreUpkeep(Protocol):
         ...
 
     def empty_database(self) -> str:
-        """Return the name of the database, after checking that it is empty.
+        """Check that the database is empty, as a bulk import needs it, and return the name of the database.
 
         Raises:
             StoreError: the database holds nodes, or the store has no bulk import.

@@ -218,8 +218,8 @@ class SearchedGraph(NodeReader, Protocol):
     def statistics(self) -> Mapping[str, int]:
         """Return the number of nodes by label and of edges by relationship type, in this namespace.
 
-        A label or type without rows has 0. Points of the layer ``clusters`` are counted as ``ClusterSummary``, points
-        of ``points`` as ``InformationPoint``. The nodes of the namespace and of the schema are not counted.
+        A label or type without rows has 0. A node of the layer ``clusters`` counts as ``ClusterSummary``, a node of
+        ``points`` as ``InformationPoint``. The nodes of the namespace and of the schema are not counted.
         """
         ...
 

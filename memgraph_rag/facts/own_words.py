@@ -36,7 +36,8 @@ _MOST_COLONS = 32  # of a line
 def own_words(segments: Sequence[Segment]) -> list[str]:
     r"""Return the text of each segment, in order, with a line break for each character that is not the speaker's own.
 
-    A machine's turn, a text without a speaker, and the head of a turn (speaker and time) keep no word.
+    Quotations, code, quoted lines, lines under another name, and pasted texts are not the speaker's own. An assistant's
+    turn, a text without a speaker, and the head of a turn (speaker and time) keep no word.
 
     Args:
         segments: segments of one document. Those of one turn are read together: a quotation may end in another segment.

@@ -91,7 +91,7 @@ def plans(text: str) -> Iterator[Plan]:
 
 
 def due_day(text: str, said: str) -> date | None:
-    """Return the last day that a plan names, by the day on which it was said; None if it names no day.
+    """Return the latest day that a plan names; None without one. ``said`` is the day or time of the text, in ISO 8601.
 
     >>> due_day("I must send it by next Friday", "2026-05-12"), due_day("the exam is on June 3", "2026-05-12")
     (datetime.date(2026, 5, 15), datetime.date(2026, 6, 3))

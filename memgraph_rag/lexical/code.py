@@ -50,7 +50,10 @@ def find_program_language(title: str) -> str | None:
 
 
 def identifiers(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the (start, end) of each compound identifier in a part of a text, such as ``get_user``."""
+    """Yield the (start, end), in the whole text, of each compound identifier between ``start`` and ``end``.
+
+    It is one word with an underscore or a capital inside: ``get_user``, ``getUser``. A dot ends the word.
+    """
     return (match.span() for match in _IDENTIFIER.finditer(text, start, end))
 
 

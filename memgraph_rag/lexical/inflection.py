@@ -33,7 +33,7 @@ _VOWEL = re.compile(r"[aeiouy]")
 
 @cache
 def base_form(word: str) -> str:
-    """Return the base of a verb's form; for a regular verb without a final "e", so that all its forms agree.
+    """Return the base of a verb's form. The base of a regular verb loses its final "e", so that its forms agree.
 
     The word is in lower case. A word that is no verb is treated as a form of a regular verb.
 

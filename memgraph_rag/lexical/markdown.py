@@ -88,11 +88,11 @@ class PlainText(NamedTuple):
 
 @lru_cache(maxsize=1024)  # a segment is counted, embedded, searched for names and indexed
 def plain(text: str) -> PlainText:
-    r"""Return a Markdown text without markup, as one reads it; a text without markup is returned as it is.
+    r"""Return a Markdown text without markup, as one reads it; a text over 100,000 characters stays unchanged.
 
-    Left out are front matter, anchors and other attributes, marks of emphasis and of code, targets of links, fences,
-    delimiter rows of tables, HTML tags, and marks of admonitions and inclusions. Marks of headings, of list items and
-    between the cells of a table stay, because they tell a model what it reads.
+    Left out are front matter, anchors and other attributes, marks of emphasis and of code, targets of links, fences
+    (not their code), delimiter rows of tables, HTML tags, and marks of admonitions and inclusions. Marks of headings,
+    of list items and between the cells of a table stay, because they tell a model what it reads.
 
     >>> plain("# Class `Fox` { #fox }\n\nSee [the **den**](den.md#top).").text
     '# Class Fox\n\nSee the den.'

@@ -28,7 +28,7 @@ def list_known_modes() -> tuple[str, ...]:
 def find_mode(mode: object, **arguments: Any) -> SearchMode:
     """Return a mode that is not part of the core: an installed system's mode by name, or the given object itself.
 
-    A system's mode is a new object at each call, built with these arguments.
+    A system's mode is a new object at each call, built with these arguments. With an object, they are ignored.
 
     Raises:
         SettingsError: no installed system has a mode of that name (a name of the core included), the mode does not take

@@ -111,7 +111,10 @@ class Memories:
 
     @contextmanager
     def keep_open(self, namespace: str) -> Iterator[None]:
-        """Keep the memory of a namespace open during the block. It is not opened, and ``close`` closes it anyway."""
+        """Keep the memory of a namespace from being closed for idleness during the block.
+
+        The block does not open the memory; ``close`` closes the memory even in the block.
+        """
         self._count(namespace, 1)
         try:
             yield

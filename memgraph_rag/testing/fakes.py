@@ -312,9 +312,9 @@ class FakeSession:
             self.usage += Usage(generated_tokens=written)
 
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:  # noqa: ARG002
-        """Return the next scripted text, else the read sentence that shares most words with the request.
+        """Return the next scripted text; without one left, the read sentence that shares most words with the request.
 
-        The text is cut at ``max_tokens``. It is empty if no sentence shares a word.
+        It is cut at ``max_tokens``, and empty if no sentence shares a word. ``temperature`` and ``seed`` do nothing.
         """
         text = self._said.popleft() if self._said else self._find_best_sentence(_content_tokens(request))
         pieces = [match.group() for match in _WRITTEN_TOKEN.finditer(text)][:max_tokens]

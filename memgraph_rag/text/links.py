@@ -47,9 +47,9 @@ def list_unsupported_links(answer: str, quotes: Iterable[str]) -> list[str]:
 
 
 def first_link(text: str) -> int:
-    """Return where the first link of a text begins; -1 without a link.
+    """Return the position of the first link of a text; -1 without a link.
 
-    Web addresses without a scheme and mail addresses are links.
+    Web addresses without a scheme and mail addresses are links. A Markdown link begins at its address, not its bracket.
     """
     match = _LINK.search(text)
     return match.start() if match else -1

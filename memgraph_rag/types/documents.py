@@ -24,7 +24,7 @@ def get_owner(metadata: Mapping[str, MetadataValue]) -> tuple[MetadataValue | No
 def as_line(text: str) -> str:
     """Return the text on one line: a single space for each run of white space, none at the ends.
 
-    A language model can then not take one node for two.
+    A language model reads one node a line, so a line break in a node would make two nodes of it.
     """
     return " ".join(text.split())
 

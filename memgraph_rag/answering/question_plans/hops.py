@@ -91,15 +91,15 @@ def find_hop(
     values: Collection[str] = (),
     without: Collection[str] = (),
 ) -> Hop | None:
-    """Return the shortest phrase around a title; None if the question has none, or is nothing but the phrase.
+    """Return the shortest phrase around a title or value, with the question for its name; None without one.
 
-    A memory whose documents are not called by the question's names, such as a book, has no passage about the name for
-    the next step to find.
+    None too if the question is nothing but the phrase, or names no title or value: then, as in a memory of one book,
+    no passage about the name could be found.
 
     Args:
         titles: titles of the documents that a search for the question found: names that the question may write.
         find_phrases: finds noun phrases.
-        values: names that took the place of earlier phrases.
+        values: names that took the place of earlier phrases; they count like titles.
         without: phrases that were tried in vain.
     """
     text = _StandIn(question, [*titles, *values])

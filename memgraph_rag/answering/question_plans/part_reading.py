@@ -29,13 +29,13 @@ _REQUEST = "Answer from the information above, with the shortest phrase. No sent
 
 @dataclass(frozen=True, slots=True)
 class ReadPart:
-    """A part that was read to a whole answer, with what was read for it."""
+    """The whole answer to a question (``written``), and the segments, titles and quotes read for it (``evidence``)."""
 
     written: WrittenAnswer
     evidence: ReadEvidence
 
     def holds_value(self, names: Iterable[str]) -> bool:
-        """Return whether a segment has all words of the value, and it or its title one word of a name at least.
+        """Return whether a read segment has all words of the short answer, and it or its title a word of one name.
 
         A country counts in any form: "American" where a segment has "the United States".
         """

@@ -69,7 +69,7 @@ class MakePlans(Protocol):
         ...
 
     def find_hop(self, question: str, titles: Sequence[str], /, *, values: _Words, without: _Words) -> Hop | None:
-        """Return the phrase whose name must be found first, or None."""
+        """Return the phrase for a thing whose name must be found first, or None; arguments as in ``hops.find_hop``."""
         ...
 
 

@@ -75,7 +75,7 @@ class Shelf:
         return Member(overview.id, overview.key, overview.documents, self.centre(overview.documents))
 
     def centre(self, documents: Sequence[str]) -> Vector:
-        """Return (d,) the mean of these documents' vectors, scaled to length 1, whatever the documents' order."""
+        """Return (d,) the mean vector of the documents with these ids, scaled to length 1; their order is ignored."""
         members = sorted((self.documents[document_id] for document_id in documents), key=lambda member: member.key)
         return mean_vector(np.stack([member.vector for member in members]))
 

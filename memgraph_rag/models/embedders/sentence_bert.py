@@ -93,11 +93,11 @@ class SentenceBert:
         return self._tokenizer.count_tokens(texts)
 
     def encode(self, texts: Sequence[str]) -> Matrix:
-        """Return (B, D) vectors of at least one text, rows of any length; a long text is joined from its windows.
+        """Return (B, D) vectors of at least one text; they are not scaled to length 1.
 
-        Windows of like lengths are read together, so that a pass computes little padding. On a CPU each core reads
-        passes of its own: cores that share a pass wait for each other after each product, the longer the busier the
-        machine is.
+        The vector of a long text is the sum of the directions of its windows, weighted by their tokens. Windows of like
+        lengths are read together, so that a pass computes little padding. On a CPU each core reads passes of its own:
+        cores that share a pass wait for each other after each product, above all on a busy machine.
         """
         windows = self._tokenizer.cut(texts)
         lengths = [*map(len, windows.ids)]

@@ -116,7 +116,7 @@ def _build_status_error(error: openai.APIStatusError, address: Address, message:
 
 
 def wrong_content(kind: str, address: Address) -> ModelError:
-    """Return the error for a reply that does not follow the protocol, usually a web page."""
+    """Return the error for a reply that breaks the protocol; ``kind`` is its content type, or a few words, or empty."""
     return ModelError(
         f"Expected an answer of a model server from {address.url}, got {kind or 'something else'}. Check that the "
         "address is that of the API, usually ending in /v1, and that no proxy answers instead.",

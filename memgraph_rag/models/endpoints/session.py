@@ -128,7 +128,7 @@ class EndpointSession:
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
         """Return the model's reply to a request after the nodes read so far, cut at ``max_tokens``.
 
-        The request follows the turn of the probe, in which the assistant answers No.
+        In the messages, the question whether the nodes are enough comes before the request, with the answer No.
 
         Args:
             temperature: 0 is greedy; above 0, tokens are sampled with ``seed``, if the server takes a seed.

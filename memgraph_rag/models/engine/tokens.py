@@ -32,7 +32,7 @@ class Encoded:
     offsets: list[tuple[int, int]]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return the half-open range of the tokens that overlap characters ``start`` to ``end``; empty without any."""
+        """Return the half-open range of the tokens that overlap characters ``start`` to ``end``; (i, i) without one."""
         inside = [index for index, (_, stop) in enumerate(self.offsets) if start < stop]
         first = inside[0] if inside else len(self.ids)
         last = next((index for index, (begin, _) in enumerate(self.offsets) if begin >= end), len(self.ids))

@@ -17,7 +17,7 @@ from memgraph_rag.types import Carrier, Check, Standing, Statement, Tie
 
 
 class FoundPassage(Passage):
-    """A passage with its ids and the reasons for its rank, from ``Evidence``."""
+    """A passage with the ids of its document and segment, and the reasons for its rank, from ``Evidence``."""
 
     document_id: str
     segment_id: str

@@ -55,7 +55,7 @@ def new_damaged_log_path(place: str) -> Path:
 
 
 def remove_damaged_logs(place: str) -> None:
-    """Remove the damaged logs of this file that were kept."""
+    """Delete the damaged logs that were set aside next to this database file; do nothing if there are none."""
     with convert_engine_errors(place):
         for path in list_damaged_logs(place):
             path.unlink(missing_ok=True)

@@ -117,7 +117,7 @@ class RowKind(ABC):
 
     @abstractmethod
     def remove_layers(self, write: DocumentWrite, document_ids: Sequence[str], layers: Collection[str]) -> None:
-        """Delete the rows of these layers, all of this kind. The documents and other layers of the kind stay."""
+        """Delete, in the transaction ``write``, the rows that these layers of this kind have for the documents."""
 
     @abstractmethod
     def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:

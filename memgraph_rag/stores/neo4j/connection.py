@@ -170,7 +170,7 @@ class Neo4jConnection:
         """Return the rows of one reading statement, in order; ``row`` converts each as soon as it arrives.
 
         After a lost connection the statement runs again, and ``row`` is called for all rows again. Earlier results are
-        dropped.
+        dropped. ``operation`` is the name of the operation in the metadata of the query and in the log.
         """
         return self._read(operation, WRITE_TIMEOUT_S, lambda execute: execute(text, parameters), row)
 

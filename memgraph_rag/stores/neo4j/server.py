@@ -159,9 +159,9 @@ def stop(home: Path | None = None, *, timeout_s: float = 60.0) -> bool:
 
 
 def local_server(uri: str, home: Path | None = None) -> RunningServer | None:
-    """Return the running server of a folder if ``uri`` names this machine and its Bolt port; else None.
+    """Return the server that runs from ``home``, if ``uri`` names this machine and its Bolt port; else None.
 
-    The server is not asked, and may still be starting. Without a port, ``uri`` means 7687.
+    The server is not asked, and may still be starting. No port means 7687, no ``home`` the default folder.
 
     Raises:
         SettingsError: the folder cannot be read.

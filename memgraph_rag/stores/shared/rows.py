@@ -222,7 +222,7 @@ def add_writings(written: Writings, further: Writings) -> None:
 
 
 def decode_surfaces(row: Row) -> Counter[tuple[str, str]]:
-    """Return the written forms of an entity, from its node.
+    """Return the counts of the written forms of an entity, by (written form, kind), from the entity's node.
 
     Raises:
         StoreError: the record in the node is damaged.

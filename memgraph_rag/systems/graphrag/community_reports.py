@@ -92,7 +92,7 @@ def report_schema(most_findings: int) -> Mapping[str, Any]:
 
 
 def report_prompt(names: Sequence[str], sources: Sequence[Source], most_findings: int) -> Prompt:
-    """Return the prompt for a report.
+    """Return the prompt for a report with at most ``most_findings`` findings.
 
     Args:
         names: names of members, the most important first; the prompt has the first twelve.

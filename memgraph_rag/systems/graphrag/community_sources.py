@@ -24,9 +24,9 @@ class Source:
     """One statement that a report may use.
 
     Attributes:
-        text: a sentence, the description of an element, or a finding of a community below, on one line.
+        text: one line: a sentence, the description of an entity or relation, or a finding of a smaller community.
         spans: spans of the sentences that support the statement.
-        weight: importance for the community; the largest is read first.
+        weight: importance for the community; the source with the largest weight is read first.
     """
 
     text: str

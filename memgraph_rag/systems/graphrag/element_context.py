@@ -69,7 +69,7 @@ class ElementContext:
         return [claim for entity in entities for claim in self._claims if _parse_ends(claim) == (entity.title,)]
 
     def list_reports(self, entities: Sequence[Overview], tree: ReportTree) -> list[Overview]:
-        """Return the reports of levels 0 to 2 on communities of these entities, by number of these, then by rating."""
+        """Return the reports of levels 0 to 2, first those on most of these entities; of equal ones, the best rated."""
         ids = {entity.id for entity in entities}
         lowest = [report.id for report in tree.reports if not tree.list_parts(report)]
         matches: Counter[str] = Counter()

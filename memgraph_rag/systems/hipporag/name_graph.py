@@ -97,7 +97,7 @@ class NameGraph:
 
     @cached_property
     def segments_with(self) -> NDArray[np.float64]:
-        """(m,) number of segments about each name. The inverse is the name's node specificity."""
+        """(m,) number of segments about each name (``holds``), or 0. Its inverse is the name's node specificity."""
         return np.asarray(self.holds.sum(axis=0), np.float64).ravel()
 
     @cached_property

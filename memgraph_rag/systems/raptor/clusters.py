@@ -123,7 +123,7 @@ class ClustersLayer:
     ) -> list[LayerRows]:
         """Return the summaries and edges of each document, in order. One model call writes a level of all documents.
 
-        A document with at most ``few_nodes`` segments that are not blank has only a note.
+        A document with at most ``few_nodes`` segments that are not blank gets no rows, only a note of why.
         """
         growths = [self._begin(document) for document in documents]
         add_level = partial(self._add_level, namespace=namespace, models=models, progress=progress)

@@ -55,10 +55,10 @@ class Runs:
         self._ranker = Ranker(candidates, self._parameters.candidates, scorer)
 
     def find(self, query: str, context: SearchContext, /, *, k: int) -> list[Evidence]:
-        """Return at most k runs (``Evidence.run``), in the order of choice; see ``SearchMode.find``.
+        """Return at most k runs (``Evidence.run``), in the order in which they were chosen; see ``SearchMode.find``.
 
-        With one query the best run is first. If no run is worth enough, the best one is returned nevertheless, so a
-        query that finds a segment finds a run.
+        The further ``queries`` of the mode take turns with ``query`` in choosing a run; without them the best run is
+        first. If no run is worth enough, the best one is returned: a query that finds a segment finds a run.
         """
         queries = dict.fromkeys((query, *self._queries))
         rankings = [self._ranker.rank(each, context) for each in queries]

@@ -15,7 +15,7 @@ TEXTS = ("Alice met Bob.", "Bob met Carol.", "Carol met Alice.")
 
 
 def with_echoes(graph: DocumentGraph, *places: int) -> DocumentGraph:
-    """Return the document with these segments as echoes, and without rows that are derived from them."""
+    """Return the document with the segments of these indexes as echoes of answers, without rows derived from them."""
     segments = tuple(replace(item, echo=item.index in places) for item in graph.segments)
     evidence = {segment.id for segment in segments if not segment.echo}
     summarizes = tuple(edge for edge in graph.summarizes if edge.target_id in evidence)

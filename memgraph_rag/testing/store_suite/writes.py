@@ -376,7 +376,7 @@ def test_closed_store_raises(make_store: MakeStore) -> None:
 
 @pytest.mark.parametrize("metadata", [{"user": "bob"}, {}, {"user": "ann", "session": "1"}])
 def test_document_of_another_owner_is_not_replaced(store: GraphStore, metadata: dict[str, Any]) -> None:
-    """If two users write a document under one key at the same time, the store refuses the second write."""
+    """The store refuses to replace a document that another user or session has written."""
     graph = make_graph(store.namespace, "note", metadata={"user": "ann"})
     store.write(graph)
     before = snapshot(store)
