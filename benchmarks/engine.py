@@ -37,7 +37,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # before torch: idle threads of one engine take no time of another
-os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+if __name__ == "__main__":  # a test that imports this module has a host's bars
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 
 import torch
 from engine_adding import adding
