@@ -137,7 +137,7 @@ def find_told(memory: Memory, question: str, user: str, day: str | None, judge: 
     """What the memory's own search lets a judge read of a question, whatever the question's words."""
     extent = memory._parts.resolve_extent(Scope(user=user, at=day) if day else Scope(user=user))
     with patch("memgraph_rag.facts.fact_search.asks_for_now", return_value=True):
-        return memory._parts.search.find_told(question, extent, judge)[0]
+        return memory._parts.search.find_told(question, extent, lambda: judge)[0]
 
 
 def words_of(turn: Evidence) -> str:

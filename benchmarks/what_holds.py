@@ -95,7 +95,9 @@ def asked(memory: Memory, history: History) -> Iterator[Row]:
 def judged(memory: Memory, history: History) -> Iterator[Row]:
     """Whether the judge takes each turn near the question for a statement, by what the turn is."""
     extent = memory._parts.resolve_extent(Scope(user=history.user))
-    told, _ = memory._parts.search.find_told(history.question, extent, TurnJudging(memory._parts.models.language))
+    told, _ = memory._parts.search.find_told(
+        history.question, extent, lambda: TurnJudging(memory._parts.models.language)
+    )
     gold = {(turn["content"].strip(), turn["time"][:16]): turn.get("gold") for turn in history.turns}
     for turn, likely in zip(told.turns, told.likely, strict=True) if told else ():
         label = next(iter(gold.get((words_of(turn), turn.segment.time[:16])) or {}), "small talk")
@@ -122,7 +124,7 @@ def cost(memory: Memory, histories: Sequence[History]) -> str:
         began = time.process_time()
         search.find(each.question, k=1, extent=extent)
         without = time.process_time()
-        told, _ = search.find_told(each.question, extent, TurnJudging(models.language))
+        told, _ = search.find_told(each.question, extent, lambda: TurnJudging(models.language))
         if told is not None:
             tokens, count = tokens + told.usage.prompt_tokens, count + 1
             seconds += time.process_time() - without - (without - began)
