@@ -62,7 +62,7 @@ def test_a_wheel_holds_every_module_statement_and_example(wheel: zipfile.ZipFile
     expected |= {f"memgraph_rag/{name}": data for name, data in files_under(CHECKOUT / "memgraph_rag", "*.md").items()}
     assets = {
         name: data
-        for kind in ("*.js", "*.css", "*.html")
+        for kind in ("*.js", "*.css", "*.html", "*.lua")
         for name, data in files_under(CHECKOUT / "memgraph_rag", kind).items()
     }
     assert {Path(name).name for name in assets} > {"docs.css", "main.js", "console.css", "cytoscape.min.js"}
