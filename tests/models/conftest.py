@@ -1,7 +1,7 @@
 """Models for the tests of this room, in float32, where equality means something.
 
 A tiny random model and, in the second lane, the packaged 0.5B model, each compared with transformers; and tiny ones of
-many architectures, each in the fast engine and in its plain twin.
+many architectures, each in the fast engine and in its plain twin. A packaged model takes 2 GB, so each module frees it.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ def weights(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return str(write_checkpoint("qwen2", tmp_path_factory.mktemp("tiny")))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def small(weights: str) -> TransformersModel:
     return TransformersModel(weights, name=SMALL, dtype="float32", device="cpu")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def packaged(small_weights: str) -> TransformersModel:
     """The packaged model, for what a random one does not do: copy, answer, know words."""
     return TransformersModel(small_weights, name=SMALL, dtype="float32", device="cpu")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def eager(weights: str):
     """The same weights in transformers' own plain attention, which returns its probabilities."""
     from transformers import AutoModelForCausalLM
