@@ -49,7 +49,6 @@ from memgraph_rag.facts.remarks import Remarks
 from memgraph_rag.facts.told import Told
 from memgraph_rag.ingestion.given_answers import GivenAnswers
 from memgraph_rag.lexical.names import ngrams
-from memgraph_rag.strategies import follows_paper
 from memgraph_rag.types import (
     Answer,
     AnswerStyle,
@@ -151,8 +150,7 @@ class Reading:
             yield _answer_empty_memory(question, strategy, self._store.namespace)
             return
         plans, begun = self._choose_maker(question, strategy), self._answers.begin()
-        began, checks = time.perf_counter(), not follows_paper(strategy)
-        asked = Asked(question, strategy, limits, extent, style, snapshot, plans, began, begun, checks)
+        asked = Asked(question, strategy, limits, extent, style, snapshot, plans, time.perf_counter(), begun)
         search = self._search.reading(snapshot.graph)
         asks_turns = asks_turns and not (plans and find_elapsed(question))
         told = self._find_told(search, question, extent) if asks_turns else None

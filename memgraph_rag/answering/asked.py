@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from memgraph_rag.answering.question_plans.plan_makers import MakePlans
 from memgraph_rag.answering.snapshot import GraphSnapshot
 from memgraph_rag.contracts import Strategy
+from memgraph_rag.strategies import follows_paper
 from memgraph_rag.types import AnswerStyle, Extent, Limits, Step, StopReason, Usage
 
 
@@ -28,8 +29,11 @@ class Asked:
     plans: MakePlans | None
     began: float
     begun: int
-    checks: bool
-    """Whether the library's rules may refuse an answer; a paper's strategy answers as the paper does."""
+
+    @property
+    def checks(self) -> bool:
+        """Whether the library's rules may refuse an answer; a paper's strategy answers as the paper does."""
+        return not follows_paper(self.strategy)
 
     @property
     def seconds(self) -> float:

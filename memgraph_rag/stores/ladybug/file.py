@@ -168,17 +168,9 @@ class LadybugFile:
         with convert_engine_errors(self.place):
             return Path(self.place).stat().st_size
 
-    def read(
-        self, text: str, parameters: Mapping[str, Any], *, check: Callable[[], None] | None = None
-    ) -> list[dict[str, Any]]:
-        """Return the rows of one reading statement, each by column name; the statement may use all threads.
-
-        Args:
-            check: is called under the lock, before the statement runs.
-        """
+    def read(self, text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return the rows of one reading statement, each by column name; the statement may use all threads."""
         with self.lock:
-            if check is not None:
-                check()
             return _execute(self._reader, self.place, text, parameters)
 
     def look_up(self, text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:

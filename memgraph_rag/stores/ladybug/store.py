@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -333,7 +332,9 @@ class LadybugStore(graph_writes.WrittenGraph):
     # ── inside ───────────────────────────────────────────────────────────────────────────────────────────
 
     def _run(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
-        return self._runner(partial(self._file.read, check=self._require_open))(name, **parameters)
+        with self._file.lock:
+            self._require_open()
+            return self._runner(self._file.read)(name, **parameters)
 
     def _read_table(self, name: str, /, **parameters: Any) -> pa.Table:
         return self._runner(self._file.read_table)(name, **parameters)
