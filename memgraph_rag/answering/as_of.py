@@ -136,23 +136,24 @@ class GraphAsOf:
 class SearchWithin:
     """A ``Search`` for one question that is limited to an extent: it returns nothing from outside of it.
 
-    The first results of a search do not depend on ``k``, so a repeated search for fewer results is answered from the
-    last one.
+    A repeated graph search for fewer results is answered from the last one: its first results are the same for each
+    ``k``, except that more results can hold a passage with the words of the query, which goes first.
     """
 
     def __init__(self, search: SegmentSearch, extent: Extent) -> None:
         self._search, self._extent = search, extent
-        self._last: tuple[tuple[str, str | SearchMode, Extent], int, list[Evidence]] | None = None
+        self._last: tuple[str, Extent, int, list[Evidence]] | None = None  # of the last graph search
 
     def find(
         self, query: str, *, k: int, mode: str | SearchMode = "graph", documents: Sequence[str] | None = None
     ) -> list[Evidence]:
         """Return at most k most relevant segments of the extent, best first. ``Search`` describes all methods."""
         extent = self._extent.narrow(documents)
-        asked = query, mode, extent
-        if self._last is None or self._last[0] != asked or self._last[1] < k:
-            self._last = asked, k, self._search.find(query, k=k, mode=mode, extent=extent)
-        return self._last[2][:k]
+        if mode != "graph":
+            return self._search.find(query, k=k, mode=mode, extent=extent)
+        if self._last is None or self._last[:2] != (query, extent) or self._last[2] < k:
+            self._last = query, extent, k, self._search.find(query, k=k, mode=mode, extent=extent)
+        return self._last[3][:k]
 
     def find_named_entities(self, question: str) -> list[str]:
         """Return the ids of the stored entities that the question names, in its order, inside the extent or not."""
