@@ -90,11 +90,13 @@ def find_days_near(text: str, near: date) -> list[tuple[int, int, date]]:
     found: list[tuple[int, int, date]] = []
     for match in _find_matches(text):
         days = _read_match(match)
-        if len(days) == 1:
-            year, month, day = days[0]
-            years = [year] if year else [near.year - 1, near.year, near.year + 1]
-            dates = [date(each, month, day) for each in years if _check_day(each, month, day)]
-            found += [(match.start(), match.end(), min(dates, key=lambda each: abs(each - near)))] if dates else []
+        if len(days) != 1:
+            continue
+        year, month, day = days[0]
+        years = [year] if year else range(max(near.year - 1, 1), near.year + 2)
+        dates = [date(each, month, day) for each in years if _check_day(each, month, day)]
+        if dates:
+            found.append((match.start(), match.end(), min(dates, key=lambda each: abs(each - near))))
     return found
 
 

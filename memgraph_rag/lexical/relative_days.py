@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
+from itertools import islice
 
 from memgraph_rag.lexical.timestamps import read
 from memgraph_rag.types import RelativeDays
@@ -57,17 +58,18 @@ def relative_days(text: str, said: str) -> tuple[RelativeDays, ...]:
     moment = read(said)
     if not moment:
         return ()
-    day = date.fromisoformat(moment[:10])
-    return tuple(_find_days(text, day))[:_MOST]
+    days = find_relative_days(text, date.fromisoformat(moment[:10]))
+    return tuple(each for *_, each in islice(days, _MOST))
 
 
-def _find_days(text: str, day: date) -> Iterator[RelativeDays]:
+def find_relative_days(text: str, day: date) -> Iterator[tuple[int, int, RelativeDays]]:
+    """Yield start, end and days of each expression in a text that was said on ``day``; see ``relative_days``."""
     for match in _FORM.finditer(text):
         try:
             first, last = _read_span(match, day)
         except (ValueError, OverflowError):  # before the year 1
             continue
-        yield RelativeDays(match[0], first, last)
+        yield match.start(), match.end(), RelativeDays(match[0], first, last)
 
 
 def _read_span(match: re.Match[str], day: date) -> _Span:

@@ -26,6 +26,8 @@ def find(event: str, *quotes: str) -> str:
         ("finishing the first draft", "Outline by April 20, 2027, and first draft by May 15, 2027.", "2027-05-15"),
         ("the reunion in the park", "See you at the park reunion on 28 December!", "2025-12-28"),
         ("the reunion", "We were at the reunion with everybody.", "2026-03-15"),
+        ("the swim", "Yesterday it rained, the swim was yesterday, the run is on March 20.", "2026-03-14"),
+        ("the swim", "The swim was two weeks ago.", "2026-03-01"),
     ],
 )
 def test_day_nearest_to_words_of_the_event_is_its_day(event: str, quote: str, day: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from tables import table
 
 from memgraph_rag.lexical import dates
 from memgraph_rag.lexical.bm25 import KeywordIndex
-from memgraph_rag.lexical.dates import list_day_terms, list_query_terms
+from memgraph_rag.lexical.dates import find_days_near, list_day_terms, list_query_terms
 from memgraph_rag.lexical.tokenize import words
 
 FULL = ["2026-08-27", "--08-27"]
@@ -99,3 +101,17 @@ def test_fast_scan_finds_each_form_of_a_day(pieces: list[str]) -> None:
     everywhere = [match.span() for match in dates._FORM.finditer(text)]
 
     assert [match.span() for match in dates._find_matches(text)] == everywhere
+
+
+@table(
+    ("text", "near", "days"),
+    [
+        ("August 27, and 3/4/2026", date(2026, 1, 5), [(0, 9, date(2025, 8, 27))]),
+        ("February 29", date(2025, 3, 1), [(0, 11, date(2024, 2, 29))]),
+        ("February 29", date(2026, 3, 1), []),
+        ("January 3", date(1, 1, 5), [(0, 9, date(1, 1, 3))]),
+        ("January 3", date(9999, 12, 30), [(0, 9, date(9999, 1, 3))]),
+    ],
+)
+def test_day_without_a_year_is_the_nearest_one(text: str, near: date, days: list[tuple[int, int, date]]) -> None:
+    assert find_days_near(text, near) == days

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from memgraph_rag.lexical.dates import find_days_near
-from memgraph_rag.lexical.relative_days import relative_days
+from memgraph_rag.lexical.relative_days import find_relative_days
 from memgraph_rag.lexical.timestamps import read
 from memgraph_rag.lexical.tokenize import keywords, stem
 from memgraph_rag.types import Citation
@@ -41,33 +41,32 @@ def find_event_day(event: str, sentences: Iterable[tuple[Citation, str]]) -> Eve
         sentences: citations, each with the time of its turn, ISO 8601; the best ones first.
     """
     wanted = {stem(word) for word in keywords(event)}
-    best, most = None, (_LEAST_SHARE, False)
+    best, most = None, (0.0, False)
     for citation, time in sentences:
-        said = read(time)[:10]
-        if not said or not wanted:
+        if not (said := read(time)[:10]):
             continue
+        day_said = date.fromisoformat(said)
         text = _TIME_OF_TURN.sub(lambda match: " " * len(match[0]), citation.quote)
         places = [
             (match.start(), match.end(), stemmed)
             for match in _WORD.finditer(text.casefold())
             if (stemmed := stem(match[0])) in wanted
         ]
-        days = _find_days(text, date.fromisoformat(said))
-        fits = (len({stemmed for *_, stemmed in places}) / len(wanted), bool(days))
-        if fits > most or (best is None and fits == most):
+        days = _find_days(text, day_said)
+        share = len({stemmed for *_, stemmed in places}) / max(len(wanted), 1)
+        if share >= _LEAST_SHARE and (share, bool(days)) > most:
             distances = [min(max(start - end, begin - last) for begin, end, _ in places) for start, last, _ in days]
-            day = days[distances.index(min(distances))][2] if days else date.fromisoformat(said)
-            best, most = EventDay(day, bool(days), citation), fits
+            day = days[distances.index(min(distances))][2] if days else day_said
+            best, most = EventDay(day, bool(days), citation), (share, bool(days))
     return best
 
 
 def _find_days(text: str, said: date) -> list[tuple[int, int, date]]:
     """Return start, end and day of each day that a text names, also relative to its own day ("yesterday")."""
     days = find_days_near(text, said)
-    for each in relative_days(text, said.isoformat()):
-        start = text.index(each.words)
+    for start, end, each in find_relative_days(text, said):
         if each.first == each.last != said:
-            days.append((start, start + len(each.words), each.first))
+            days.append((start, end, each.first))
         elif (each.last - each.first).days == 6 and "ago" in each.words:  # "two weeks ago": on the same weekday
-            days.append((start, start + len(each.words), each.first + timedelta(days=said.weekday())))
+            days.append((start, end, each.first + timedelta(days=said.weekday())))
     return days
