@@ -519,25 +519,27 @@ def test_last_part_without_a_value_shows_found_parts(memory: Memory) -> None:
     )
 
 
+def tell(memory: Memory, *turns: tuple[str, str]) -> None:
+    """Store turns of Ann, each with its time."""
+    said = [{"role": "user", "content": content, "time": time} for content, time in turns]
+    memory.session(user="ann", session="spring").add(said)
+
+
 def test_event_has_the_day_of_its_turn(memory: Memory) -> None:
-    chat = memory.session(user="ann", session="spring")
-    chat.add(
-        [
-            {"role": "user", "content": "The pottery class began yesterday.", "time": "2026-03-02T10:00"},
-            {"role": "user", "content": "I ran the half marathon today.", "time": "2026-03-28T10:00"},
-        ]
+    tell(
+        memory,
+        ("The pottery class began yesterday.", "2026-03-02T10:00"),
+        ("I ran the half marathon today.", "2026-03-28T10:00"),
     )
     answer = memory.ask("How many days passed between the pottery class and the half marathon?", user="ann")
     assert (answer.short, answer.plan) == ("27 days", "elapsed")
 
 
 def test_event_has_the_day_that_its_turn_names(memory: Memory) -> None:
-    chat = memory.session(user="ann", session="spring")
-    chat.add(
-        [
-            {"role": "user", "content": "The pottery class began yesterday.", "time": "2026-03-02T10:00"},
-            {"role": "user", "content": "I postponed the reunion to April 10.", "time": "2026-03-02T10:00"},
-        ]
+    tell(
+        memory,
+        ("The pottery class began yesterday.", "2026-03-02T10:00"),
+        ("I postponed the reunion to April 10.", "2026-03-02T10:00"),
     )
     answer = memory.ask("How many days are there between the pottery class and the reunion?", user="ann")
     assert answer.short == "40 days"
