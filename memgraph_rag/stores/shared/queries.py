@@ -32,6 +32,7 @@ INDEXED = re.compile(r"\b[a-z]\.(\w+)")
 HEADER = re.compile(r"// (params|returns|needs): (.*)")
 
 _UNWOUND, _WRITTEN = "UNWIND $document_ids AS listed_id\n", "d.version > $since"
+"""What a text for a single document replaces. A list that a statement unwinds under another name stays a list."""
 
 _UNWIND, _COLUMN = "UNWIND $rows AS row", re.compile(r"\brow\.")
 
