@@ -1,4 +1,4 @@
-"""Whether this machine can have an NVIDIA GPU. torch, whose import takes seconds, is not asked."""
+"""A check whether this machine can have an NVIDIA GPU, without torch, whose import takes seconds."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _DRIVER = Path("/proc/driver/nvidia/version")
 
 
 def has_gpu(device: str) -> bool:
-    """Return whether the device of the settings can be an NVIDIA GPU.
+    """Return whether models may run on an NVIDIA GPU.
 
     Args:
-        device: the setting ``device``.
+        device: the setting ``device``. For "auto", this function looks for NVIDIA's driver.
     """
     return device.startswith("cuda") or (device == "auto" and (_DRIVER.exists() or which("nvidia-smi") is not None))

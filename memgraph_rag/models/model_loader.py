@@ -45,9 +45,9 @@ _LARGE = 13e9  # operations of a token, two for a weight; the models that are ca
 
 
 class FoundModels:
-    """The ``Models`` that settings name, or that the caller gives.
+    """The models of one memory: each model is the caller's, or else the model that the settings name.
 
-    After pickling, they find the same models in another process; no weights are sent.
+    A pickled object holds no weights: it finds the same models again in another process.
 
     Args:
         language: a model to use instead of the model in the settings; likewise ``reader``, ``embedder``,
@@ -103,9 +103,9 @@ class FoundModels:
 
     @cached_property
     def is_large_on_gpu(self) -> bool:
-        """Whether the language model has 7 billion weights or more on a GPU. Without a GPU it is not looked for.
+        """Whether the language model has at least 7 billion weights and runs on a GPU; False if this is not known.
 
-        False if the model or its device is not known.
+        On a machine without a GPU, the model that the settings name is not looked for.
         """
         if self._given is None and not has_gpu(self._settings.device):
             return False
@@ -127,7 +127,7 @@ class FoundModels:
 
     @cached_property
     def find_phrases(self) -> FindPhrases | None:
-        """The finder of noun phrases in questions; None if no spaCy package is installed."""
+        """A function that finds noun phrases in questions; None if no spaCy package is installed."""
         finder = noun_phrases.find_installed()
         return finder.find_phrases if finder else None
 
@@ -138,7 +138,7 @@ class FoundModels:
 
     @property
     def embedder(self) -> CheckedEmbedder:
-        """The embedding model: the given one, else the one that the settings name. Its vectors are checked."""
+        """The embedding model of the caller, or else of the settings. Its vectors are checked."""
         return self._checked_embedder
 
     @cached_property
@@ -193,17 +193,16 @@ class FoundModels:
         return again, (), {"stored_embedder": partial(str, self.embedder.name)}
 
     def settle(self) -> None:
-        """Remove what the journal, if any, stored or found since the last call: all work so far is in the graph."""
+        """Delete the results that the journal stored or returned since the last call: the graph holds that work now."""
         if self._journal is not None:
             self._journal.settle()
 
     def token_counter(self, *, needs_language: bool) -> TokenCounter:
-        """Return the token counter of the language model, so that segments do not depend on the layers.
+        """Return the function that counts the tokens of texts, by which documents are cut into segments.
 
-        If a reader is joined with the language model, return the counter of the reader, which counts exactly. If the
-        language model or the wanted reader is not installed, return the counter of the embedder. The model is looked
-        for now, and a packaged model is converted now. Its tokenizer opens when tokens are first counted, because
-        stored or unreadable documents need none.
+        It is the counter of the reader, which counts exactly, if a reader is joined with the language model; else the
+        counter of the language model. If the wanted model is not installed, it is the counter of the embedder. The
+        model is looked for now, and a packaged model is converted now. Its tokenizer opens at the first count.
 
         Raises:
             ModelNotFound: ``needs_language`` is True, and the language model or the wanted reader is not installed.
@@ -287,12 +286,12 @@ def drop_database(settings: Settings) -> Settings:
 
 
 def open_endpoint(address: str, settings: Settings) -> endpoints.Endpoint:
-    """Return the server and model at an address. This sends nothing. OpenAI's key goes only to OpenAI.
+    """Return a client for the model at an address. This sends nothing. OpenAI's key goes only to OpenAI.
 
     Raises:
         SettingsError: the address is invalid.
         ModelNotFound: the package ``openai`` is not installed.
-        ModelAccessDenied: the server is OpenAI's, and there is no key. Another server is not asked yet.
+        ModelAccessDenied: the server is OpenAI's, and there is no key.
     """
     place = parse_address(address)
     key = settings.endpoint.openai_key if place.is_openai else settings.endpoint.key
@@ -308,8 +307,6 @@ def open_endpoint(address: str, settings: Settings) -> endpoints.Endpoint:
 def open_endpoint_model(settings: Settings, journal: Journal | None = None) -> endpoints.EndpointModel:
     """Return the language model at the address in the settings. This sends nothing.
 
-    With a reader, a calibration file in the settings belongs to the reader, and this model gets its usual calibration.
-
     Args:
         journal: stores finished work of the model; None stores nothing.
 
@@ -318,7 +315,7 @@ def open_endpoint_model(settings: Settings, journal: Journal | None = None) -> e
         ModelError: the calibration of the model cannot be used.
     """
     endpoint = open_endpoint(settings.model, settings)
-    # With a reader, a calibration file in the settings belongs to the reader.
+    # With a reader, a calibration file in the settings belongs to the reader; this model gets its usual one.
     choice = settings.calibration if settings.reader == "none" or settings.calibration == "none" else "auto"
     found = catalogue.find_yes_calibration(endpoint.address, cache_dir=settings.cache_dir, choice=choice)
     return endpoints.EndpointModel(
@@ -343,7 +340,7 @@ class SharedModel(ForwardingModel):
 
     @property
     def unwrapped(self) -> LanguageModel:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The model."""
+        """The language model itself, without the checks of its results."""
         return self.found.language.unwrapped
 
 
@@ -374,12 +371,7 @@ def open_embedder(wanted: str, settings: Settings, *, stored: str = "") -> Embed
     else:
         name, prompts = _choose_prompts(name, folder if Path(folder).is_dir() else "", stored)
     return embedders.SentenceEmbedder(
-        folder,
-        name=name,
-        device=settings.device,
-        dtype=settings.dtype,
-        prompts=prompts,
-        cache_dir=settings.cache_dir,
+        folder, name=name, device=settings.device, dtype=settings.dtype, prompts=prompts, cache_dir=settings.cache_dir
     )
 
 

@@ -170,13 +170,13 @@ def test_node_with_usual_attention_scores_one(depths: list[float]) -> None:
     usual = np.zeros((len(at), LAYERS, HEADS))
     usual[:, 1, 2] = 0.01 * (at / 100) ** -0.8
     usual[:, 0, 0] = 0.02
-    np.testing.assert_allclose(calibration().relative(usual, at), 1, rtol=1e-5)
-    np.testing.assert_allclose(calibration().relative(3 * usual, at), 3, rtol=1e-5)
+    np.testing.assert_allclose(calibration().relative_attention(usual, at), 1, rtol=1e-5)
+    np.testing.assert_allclose(calibration().relative_attention(3 * usual, at), 3, rtol=1e-5)
 
 
 def test_heads_of_another_model_are_refused() -> None:
     with pytest.raises(ModelError, match="3 x 4 heads, for which tiny was calibrated, got 2 x 4"):
-        calibration().relative(np.ones((1, 2, HEADS)), np.array([10.0]))
+        calibration().relative_attention(np.ones((1, 2, HEADS)), np.array([10.0]))
 
 
 @pytest.fixture(scope="module")
@@ -202,7 +202,7 @@ def test_a_session_uses_the_calibration(tiny, folder, passes) -> None:
             assert session.probability_of_yes() == pytest.approx(plain.probability_of_yes(), rel=1e-5)
             rest = rest[count:]
     by_head, depths = (np.concatenate(parts) for parts in zip(*expected, strict=True))
-    np.testing.assert_allclose(read, calibration().relative(by_head, depths), rtol=1e-4)
+    np.testing.assert_allclose(read, calibration().relative_attention(by_head, depths), rtol=1e-4)
 
 
 def test_reading_by_head_reads_the_same_tokens(tiny) -> None:

@@ -34,7 +34,7 @@ class Plan:
         limit: the largest number of questions from one file.
         heads: the number of heads to choose.
         candidates: the number of texts that are read with each question.
-        cut_tokens: the largest number of tokens of such a text.
+        cut_tokens: the number of tokens after which such a text is cut.
         seed: seed of all random choices.
     """
 
@@ -54,7 +54,7 @@ def calibrate(
     data: Sequence[str],
     progress: Progress | None = None,
 ) -> HeadCalibration:
-    """Return the calibration of a model with local weights.
+    """Measure which attention heads of a model with local weights rank texts well, and its threshold of P(Yes).
 
     Args:
         questions: all are used, each with the same number of texts; ``choose_questions`` has applied the plan's limits.
@@ -93,7 +93,7 @@ def calibrate_yes(
     data: Sequence[str],
     progress: Progress | None = None,
 ) -> YesCalibration:
-    """Return the calibration of a model on a server.
+    """Measure the threshold of P(Yes), above which an answer is likely, of a model on a server.
 
     Each question takes four requests, but a question with a cut answering text takes none. One request before asks
     whether the server sends log-probabilities.
@@ -158,7 +158,10 @@ def make_cutter(model: TransformersModel, most: int) -> Callable[[str], tuple[st
 
 
 def make_estimating_cutter(model: LanguageModel, most: int) -> Callable[[str], tuple[str, bool]]:
-    """Return a function like ``make_cutter``'s without a local tokenizer. It cuts between words, after at least one."""
+    """Return a function that cuts a text between words, so that the model counts at most ``most`` tokens.
+
+    The function returns at least one word of the text, and whether the text is complete. It needs no local tokenizer.
+    """
 
     def cut(text: str) -> tuple[str, bool]:
         if model.count_tokens([text])[0] <= most:
@@ -173,10 +176,10 @@ def make_estimating_cutter(model: LanguageModel, most: int) -> Callable[[str], t
 def read_questions(
     model: TransformersModel, questions: Sequence[LabelledQuestion], *, seed: int, progress: Progress | None = None
 ) -> list[Reading]:
-    """Return a reading of each question, in random order.
+    """Return the attention and P(Yes) that a model has for each question with its texts; the questions in random order.
 
-    Each question is read in one pass with all its candidates in random order. If no answering text was cut, P(Yes)
-    after three more sets of texts is measured.
+    Each question is read in one pass with all its texts in random order. If no answering text was cut, P(Yes) after
+    three more sets of texts is measured.
 
     Args:
         progress: called after each question.

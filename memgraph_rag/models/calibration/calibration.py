@@ -61,7 +61,7 @@ class Measurement(_Part):
 
 
 class Origin(_Part):
-    """The data and settings of a calibration, with which it can be made again."""
+    """The data and settings from which a calibration was made."""
 
     data: tuple[str, ...]
     questions: int
@@ -84,7 +84,7 @@ class _Thresholded(_Part):
 
     @property
     def unsupported_below(self) -> float:
-        """The P(Yes) below which the nodes read support no answer; 0 if P(Yes) says nothing for certain.
+        """The P(Yes) below which the nodes read support no answer; 0 if P(Yes) may be no better than chance.
 
         It is derived from the threshold, not fitted. ``benchmarks/results/measurements.md`` says how often it is right.
         """
@@ -122,7 +122,7 @@ class HeadCalibration(_Thresholded):
     attention_weight: Share
     heads: tuple[Head, ...] = Field(min_length=1)
 
-    def relative(self, by_head: NDArray[np.floating[Any]], depths: NDArray[np.floating[Any]]) -> Vector:
+    def relative_attention(self, by_head: NDArray[np.floating[Any]], depths: NDArray[np.floating[Any]]) -> Vector:
         """Return the (n,) attention of nodes, relative to the usual attention at their depth.
 
         It is the mean over the chosen heads of each head's attention divided by its usual attention.
@@ -176,7 +176,7 @@ class TurnCalibration(_Part):
     made: TurnOrigin
 
     def probabilities(self, states: Tensor) -> Tensor:
-        """Return the (n,) probabilities for (n, D) states.
+        """Return the (n,) probabilities that turns state what is asked, from the (n, D) states at the turns' ends.
 
         Raises:
             ModelError: the states have another length.
@@ -194,11 +194,11 @@ Kind = TypeVar("Kind", HeadCalibration, YesCalibration, TurnCalibration)
 
 
 def read_calibration(path: Path, kind: type[Kind], *, fingerprint: str) -> Kind:
-    """Return the calibration in a file.
+    """Read a calibration from a file and check that it belongs to a model.
 
     Args:
         kind: the class of the calibration.
-        fingerprint: the fingerprint that the calibration must have.
+        fingerprint: the fingerprint of the model.
 
     Raises:
         ModelError: the file is missing, cannot be read, has another form or version, or was made for another model.
@@ -228,7 +228,7 @@ def read_calibration(path: Path, kind: type[Kind], *, fingerprint: str) -> Kind:
 
 
 def write_calibration(calibration: BaseModel, path: Path) -> None:
-    """Write a calibration into a file, in one step. Its folder is made; an earlier file is replaced.
+    """Write a calibration into a JSON file, in one step. Its folder is made; an earlier file is replaced.
 
     Raises:
         ModelError: the file cannot be written.

@@ -101,7 +101,7 @@ class YesFit:
 
 
 def fit(readings: Sequence[Reading], *, heads: int, seed: int) -> Fit:
-    """Return the best heads and the Yes threshold, with their measured quality.
+    """Return the attention heads that rank nodes best and the threshold of P(Yes), with their measured quality.
 
     Args:
         readings: all have the same number of nodes.
@@ -148,7 +148,7 @@ def fit(readings: Sequence[Reading], *, heads: int, seed: int) -> Fit:
 
 
 def fit_yes(verdicts: Sequence[Verdicts | None], rng: np.random.Generator) -> YesFit:
-    """Return the Yes threshold, with its measured quality. None in ``verdicts`` is a question without verdicts.
+    """Return the threshold of P(Yes) with its measured quality. None in ``verdicts`` is a question without verdicts.
 
     Raises:
         ModelError: too few questions have verdicts.
@@ -174,7 +174,7 @@ def _stack_readings(readings: Sequence[Reading]) -> tuple[Array, Array, NDArray[
     if not np.isfinite(attention).all() or not _find_live_heads(attention.reshape(*attention.shape[:2], -1)).any():
         raise ModelError(
             "Expected finite attention from each node to the question from at least one head, got none. "
-            "This model's attention cannot be calibrated.",
+            "This model's attention cannot be calibrated."
         )
     depths = np.stack([reading.depths for reading in readings]).astype(np.float64)
     return attention, depths, np.stack([reading.is_gold for reading in readings])

@@ -52,12 +52,7 @@ class LabelledSet:
 
 
 def choose_questions(
-    labelled: LabelledSet,
-    plan: Plan,
-    cut: Cut,
-    embedder: Embedder,
-    *,
-    progress: Progress | None = None,
+    labelled: LabelledSet, plan: Plan, cut: Cut, embedder: Embedder, *, progress: Progress | None = None
 ) -> list[LabelledQuestion]:
     """Return at most ``plan.limit`` random questions; questions whose answering texts need no cut come first.
 

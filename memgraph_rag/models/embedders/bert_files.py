@@ -1,7 +1,7 @@
 """The files of a plain sentence-transformers model, a BERT with mean pooling, and its tokenizer.
 
-The module does not import torch or numpy's arrays of weights: it knows which models ``NumpyBert`` and ``SentenceBert``
-compute. Invariant: no text is cut; a text that is longer than a pass is read in windows.
+The module loads no weights: it tells which models ``NumpyBert`` and ``SentenceBert`` can run. Invariant: no text is
+cut; a text that is longer than a pass is read in windows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _KINDS = (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])
 
 
 class Windows(NamedTuple):
-    """The windows of several texts, text after text.
+    """The windows of several texts, text after text. One pass of the model reads a window.
 
     Attributes:
         ids: the token ids of each window, with special tokens.
@@ -62,7 +62,7 @@ class BertTokenizer:
         self._special = self._tokenizer.num_special_tokens_to_add(is_pair=False)
 
     def check_tables(self, *, words: int, positions: int) -> None:
-        """Check the numbers of rows of the embedding tables.
+        """Check that the embedding tables, with ``words`` and ``positions`` rows, hold every token and position.
 
         Raises:
             ValueError: there are fewer rows than tokens or positions.
@@ -81,7 +81,7 @@ class BertTokenizer:
         return [sum(len(window.ids) - self._special for window in some) for some in windows]
 
     def cut(self, texts: Sequence[str]) -> Windows:
-        """Return the windows of at least one text."""
+        """Tokenize at least one text, and split each text into windows that one pass of the model can read."""
         encodings = self._tokenizer.encode_batch(list(texts))
         ids = [window.ids for encoding in encodings for window in (encoding, *encoding.overflowing)]
         counts = [1 + len(encoding.overflowing) for encoding in encodings]
@@ -89,11 +89,11 @@ class BertTokenizer:
 
 
 def group_by_length(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Yield groups of texts that a pass reads, as places in ``lengths``: the longest first, like lengths together.
+    """Yield groups of texts of similar lengths, which a model reads in one pass, as indices of ``lengths``.
 
     Args:
-        lengths: the length of each text, in any unit.
-        most: the largest length of a group, padding included, in the same unit.
+        lengths: the length of each text, in any unit. The longest texts come first.
+        most: the largest length of a group, padding included, in the same unit. A longer text is a group of its own.
     """
     group: list[int] = []
     for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
@@ -123,9 +123,9 @@ def join_windows(vectors: Matrix, tokens: Sequence[int], counts: Sequence[int]) 
 
 
 def is_plain_bert(folder: Path) -> bool:
-    """Return whether the model's files say that a plain BERT computes the same as sentence-transformers.
+    """Return whether the model in a folder is a plain BERT with mean pooling, which this package runs itself.
 
-    It is False if a file is missing, cannot be read, or holds another setting.
+    It is False if a file is missing, cannot be read, or holds another setting. Then sentence-transformers runs it.
     """
     try:
         if not all((folder / name).is_file() for name in _FILES):
@@ -159,10 +159,7 @@ def read_json(path: Path) -> Any:
 
 
 def _tokenizer_files_agree(folder: Path) -> bool:
-    """Return whether the two files of a tokenizer describe the same tokenizer.
-
-    transformers reads the settings in the first file, ``BertTokenizer`` only the second.
-    """
+    """Return whether tokenizer_config.json, which transformers reads, and tokenizer.json describe one tokenizer."""
     config = read_json(folder / "tokenizer_config.json")
     if config["tokenizer_class"] == "PreTrainedTokenizerFast":  # it reads the second file as it is
         return True

@@ -1,4 +1,4 @@
-"""The calibration of an embedder: how its cosines read on the scale of the library's thresholds.
+"""The calibration of an embedder: a map from its cosines to the scale of the library's thresholds ("readings").
 
 A calibration comes from a file of the user's cache, else from a file of this package, else it is measured at the first
 use on a small sample that this package holds, and kept in the cache. The module does not know where the embedder runs.
@@ -61,7 +61,7 @@ class _Breadth(_Record):
 
 
 class EmbedderCalibration(_Record):
-    """The record of a calibration file.
+    """The calibration of an embedder, as a file holds it.
 
     Attributes:
         embedder: the name of the embedder.
@@ -80,7 +80,7 @@ class EmbedderCalibration(_Record):
 
     @property
     def scale(self) -> CosineScale:
-        """The scale on which this embedder's cosines are read."""
+        """The scale that turns this embedder's cosines into readings, which the library's thresholds use."""
         return CosineScale(self.knots, self.names)
 
     @property
@@ -90,7 +90,7 @@ class EmbedderCalibration(_Record):
 
     @property
     def relevance_curve(self) -> RelevanceCurve:
-        """The relevance of a passage by its reading."""
+        """The curve that turns the reading of a question's cosine to a passage into the passage's relevance, 0 to 1."""
         return RELEVANCE
 
     @property
@@ -101,13 +101,13 @@ class EmbedderCalibration(_Record):
 
 
 def calibration_file(name: str, cache_dir: Path) -> Path:
-    """Return the path of the file of an embedder in the cache. The file may be missing."""
+    """Return the path of an embedder's calibration in the cache. The file may be missing."""
     plain = re.sub(r"[^\w.+-]+", "-", name)
     return cache_dir / "calibrations" / f"embedder-{plain}.json"
 
 
 def find_shipped_file(name: str) -> Path:
-    """Return the path of the file of an embedder in this package. The file may be missing."""
+    """Return the path of an embedder's calibration in this package. The file may be missing."""
     return _FOLDER / f"{name.replace('/', '-')}.json"
 
 
@@ -132,7 +132,7 @@ def find_calibration(embedder: Embedder, cache_dir: Path | None) -> EmbedderCali
 
 
 def find_origin(name: str, cache_dir: Path) -> str:
-    """Return where the calibration of an embedder comes from, in words. Nothing is measured."""
+    """Return words that say where the calibration of an embedder comes from. Nothing is measured."""
     kept = calibration_file(name, cache_dir)
     if kept.is_file():
         return str(kept)
@@ -158,7 +158,7 @@ def _read(path: Path, name: str) -> EmbedderCalibration:
 
 
 def measure_sample(embedder: Embedder) -> EmbedderCalibration:
-    """Return the calibration of an embedder by the sample of this package: 104 short texts and 30 names."""
+    """Measure the calibration of an embedder on the sample of this package: 104 short texts and 30 names."""
     sample: dict[str, Any] = json.loads((_FOLDER / "sample.json").read_text("utf-8"))
     knots, everything = {}, []
     for kind, pairs in sample["pairs"].items():
@@ -183,7 +183,7 @@ def measure_sample(embedder: Embedder) -> EmbedderCalibration:
 def measure(
     embedder: Embedder, sets: Mapping[str, tuple[Mapping[str, str], Sequence[tuple[str, Sequence[str]]]]]
 ) -> EmbedderCalibration:
-    """Return the calibration by labelled questions, and by the sample for each kind of text that they lack.
+    """Measure the calibration of an embedder on labelled questions, and on the sample for kinds of text without them.
 
     Args:
         sets: by name, the texts by key, and questions, each with the keys of the texts that answer it.

@@ -79,7 +79,7 @@ class SentenceEmbedder:
 
     @cached_property
     def calibration(self) -> EmbedderCalibration:
-        """How the cosines read. An embedder without a file is measured now, which loads the weights."""
+        """How to read this embedder's cosines. Without a calibration file, it is measured now by the loaded weights."""
         return find_calibration(self, self._cache_dir)
 
     @property
@@ -177,14 +177,14 @@ class SentenceEmbedder:
 
 
 class _Embedding(Protocol):
-    """The interface of a model for few texts. ``encode`` returns (B, D) float32, rows of any length."""
+    """A model that turns texts into vectors. ``encode`` returns (B, D) float32, rows of any length."""
 
     def encode(self, texts: Sequence[str]) -> Matrix: ...
     def count_tokens(self, texts: Sequence[str]) -> list[int]: ...
 
 
 class Network(_Embedding, Protocol):
-    """The interface of a model for many texts, which can be copied in another number format."""
+    """A model that turns texts into vectors, and that can be copied in another, faster number format."""
 
     @property
     def device(self) -> torch.device:
@@ -193,11 +193,11 @@ class Network(_Embedding, Protocol):
 
     @property
     def has_int8(self) -> bool:
-        """Whether it can be copied in 8-bit integers."""
+        """Whether ``copy_in_format("int8")`` works: whether the model can compute with 8-bit integers."""
         ...
 
     def copy_in_format(self, name: str) -> Self:
-        """Return a copy in the number format with this name."""
+        """Return a copy that computes in the number format with this name, such as "bfloat16" or "int8"."""
         ...
 
 

@@ -51,7 +51,7 @@ class EndpointEmbedder:
 
     @cached_property
     def calibration(self) -> EmbedderCalibration:
-        """How the cosines read. An embedder without a file is measured now; errors are those of ``embed``."""
+        """How to read this embedder's cosines. Without a calibration file, it is measured now by ``embed``."""
         return find_calibration(self, self._cache_dir)
 
     @property

@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from memgraph_rag.models.engine.hardware import (
-    INT8,
-    MARGIN,
-    find_dtype,
-    measure_thread_seconds,
-    multiplies_integers,
-)
+from memgraph_rag.models.engine.hardware import INT8, MARGIN, find_dtype, measure_thread_seconds, multiplies_integers
 
 if TYPE_CHECKING:
     from memgraph_rag.models.embedders.embedder import Network
@@ -27,7 +21,7 @@ _TIMES = 3
 
 
 def choose_format(network: Network, name: str) -> Network:
-    """Return the network in the format with this name. "auto" is the fastest on a CPU, and ``choose_dtype`` on a GPU.
+    """Return the network, or a copy in the number format ``name``. "auto" is the fastest on a CPU by a trial.
 
     A trial takes about 0.3 s of a processor. Its result is the same on every run, unless a format is faster by just
     about a fifth.

@@ -29,7 +29,7 @@ class Address:
 
 
 def is_address(name: str) -> bool:
-    """Return whether a model's name begins like an address, valid or not. Then nothing is searched on the disk."""
+    """Return whether a model's name begins like the address of a server, valid or not; else it is a local model."""
     return name.startswith((_OPENAI, *_SCHEMES))
 
 

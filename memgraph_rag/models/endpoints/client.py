@@ -47,7 +47,7 @@ _FINISHES: Mapping[str, Literal["end", "stopped", "length"]] = {"length": "lengt
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request.
+    """A request for text to a chat model on a server.
 
     Attributes:
         schema: a JSON Schema for the reply. How strictly the reply follows it depends on the server.
@@ -64,7 +64,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply. Its text may be cut.
+    """The text that a server's model wrote for an ``Ask``. It may be cut.
 
     Attributes:
         finish: "end", "length" if the text was cut at ``max_tokens``, or "stopped" by the caller or a filter of the
@@ -80,7 +80,7 @@ class Reply:
 
 
 class Endpoint:
-    """One model on one server.
+    """A client for one model on one server that speaks OpenAI's protocol.
 
     Args:
         key: returns the key, which is sent only to this server; called for each request.
@@ -143,7 +143,7 @@ class Endpoint:
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
     def write(self, ask: Ask, *, is_over: Callable[[str], bool] | None = None) -> Reply:
-        """Return the reply, or the reply up to the piece at whose line end ``is_over`` returns True.
+        """Send a request and return the reply; stop reading at a line end at which ``is_over`` returns True.
 
         ``finish`` of the reply is "length" if the reply was cut at ``max_tokens``. A field that the server refuses,
         such as the seed or the log-probabilities, is left out from then on. A refused schema is described in words.
@@ -158,7 +158,7 @@ class Endpoint:
         return self._repeat(lambda deadline: self._collect(ask, deadline, is_over))
 
     def say(self, ask: Ask) -> Generator[str, None, Reply]:
-        """Yield the reply in pieces, and return the whole reply. The request is repeated only before the first piece.
+        """Send a request, yield the reply in pieces, and return the whole. A request is repeated only before a piece.
 
         Nothing is sent before the first piece is read. An empty reply yields nothing. Refused fields are left out as in
         ``write``.
@@ -310,9 +310,9 @@ class Endpoint:
         return self._repeat(send)
 
     def window(self) -> int | None:
-        """Return the number of tokens that the model holds; None if the server's list does not say it. Each call asks.
+        """Return the model's context length in tokens, from the server's list; None if the list does not say it.
 
-        If the list holds only one model, it counts even if its name is another. OpenAI is not asked.
+        If the list holds only one model, it counts even if its name is another. Each call asks, except OpenAI's server.
 
         Raises:
             ModelUnavailable: the server did not answer in time.

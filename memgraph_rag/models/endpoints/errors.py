@@ -26,7 +26,7 @@ _NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached")
 
 
 def foreign_errors() -> tuple[type[Exception], ...]:
-    """Return the exceptions that the client may raise.
+    """Return the classes of exceptions that the client of OpenAI may raise, for ``except``.
 
     They are its own errors, errors of the transports that are imported now, and errors that incomplete or deeply nested
     JSON causes.
@@ -41,7 +41,7 @@ def is_window_exceeded(error: openai.APIStatusError) -> bool:
 
 
 def convert_error(error: Exception, address: Address) -> ModelError:
-    """Return the error to raise instead of a client's error.
+    """Return the error of this library to raise instead of an exception of OpenAI's client.
 
     The client's error becomes the cause, without the texts and frames that may hold the key: it is changed in place. If
     it only passes on an error of this library, that error is returned.
@@ -63,8 +63,7 @@ def _build_error(error: Exception, address: Address, message: str) -> ModelError
         return _build_status_error(error, address, message)
     if isinstance(error, openai.APITimeoutError) or "Timeout" in type(error).__name__:
         return ModelUnavailable(
-            f"Expected an answer from {url}, got none in time. Check the server, or raise endpoint.seconds.",
-            url=url,
+            f"Expected an answer from {url}, got none in time. Check the server, or raise endpoint.seconds.", url=url
         )
     if isinstance(error, (ValueError, RecursionError)):
         return ModelUnavailable(f"Expected JSON from {url}, got incomplete JSON. Try again.", url=url)
@@ -125,7 +124,7 @@ def wrong_content(kind: str, address: Address) -> ModelError:
 
 
 def incomplete_reply(got: str, address: Address) -> ModelUnavailable:
-    """Return the error for an incomplete reply."""
+    """Return the error for an incomplete reply; ``got`` says in words what came instead."""
     return ModelUnavailable(
         f"Expected a complete answer from {address.url}, got {got}. Try again, or raise endpoint.seconds.",
         url=address.url,

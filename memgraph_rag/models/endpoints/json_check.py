@@ -17,7 +17,7 @@ from memgraph_rag.errors import ModelError
 
 
 class JsonCheck:
-    """A check against one schema.
+    """A check whether texts are JSON that follows one schema.
 
     Raises:
         ModelError: the schema is not a JSON Schema, or llguidance does not support it.

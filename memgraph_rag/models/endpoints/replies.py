@@ -43,7 +43,7 @@ class Chunk:
 
 
 def read_chunk(event: Any, address: Address) -> Chunk:
-    """Return the content of an event of the client's stream; of several choices, the first.
+    """Check an event of the client's stream, and return its content. If it holds several choices, the first one counts.
 
     An event without choices gives a chunk without text. Invalid counts and log-probabilities are left out.
 
@@ -88,7 +88,7 @@ def _read_top(choice: Any) -> Iterable[tuple[str, float]]:
 
 
 def read_vectors(data: object, texts: int, address: Address) -> Matrix:
-    """Return the (texts, d) float32 vectors in a list of embeddings; each row has length 1.
+    """Return the (texts, d) float32 vectors in ``data``, a server's list of embeddings; each row has length 1.
 
     The rows are in the order of the indices in the list, or of the list if the indices are not exactly 0, 1, 2 ….
 

@@ -2,7 +2,7 @@
 
 The module replaces the model's attention function. The new function gives the same output, and it also adds up the
 probability that falls on each span, if a meter asks for it. It never keeps the attention matrix of a whole pass. On a
-CPU, and for few queries, plain matrix products give the probabilities (``attend_in_blocks.py``). On a GPU, a fused
+CPU, and for few queries, plain matrix products give the probabilities (``blocked_attention.py``). On a GPU, a fused
 kernel returns a log-sum-exp, which turns the scores of the measured keys into probabilities (``span_mass.py``). The
 module does not know documents or prompts.
 Invariant: a measurement equals the mean over layers and heads of the attention that ``output_attentions=True`` gives,
@@ -43,7 +43,7 @@ Span = tuple[int, int]
 
 
 class Spans:
-    """Half-open spans of key positions, one list for each row of a batch.
+    """The half-open spans of key positions whose attention is measured, one list for each row of a batch.
 
     Args:
         spans: a list for each row; spans of a row do not overlap. The lists may differ in length.
@@ -92,7 +92,7 @@ class Spans:
         return Members(first, self._indicators[:, first:end])
 
     def pool(self, probabilities: Tensor) -> Tensor:
-        """Return the (B, Tq, S) float32 mass on each span, from (B, Tq, Tk) float32 probabilities."""
+        """Add up (B, Tq, Tk) float32 probabilities over the keys of each span; return the (B, Tq, S) float32 sums."""
         length = min(probabilities.shape[-1], self._indicators.shape[1])
         return probabilities[..., :length] @ self._indicators[:, :length]
 
@@ -118,7 +118,7 @@ class AttentionMeter:
         return self.spans.members()
 
     def pool(self, probabilities: Tensor) -> Tensor:
-        """Return the mass on the spans, from (B, H, Tq, Tk) float32 probabilities.
+        """Add up (B, H, Tq, Tk) float32 probabilities over the keys of each span; return the sums, and store nothing.
 
         The shape is (B, H, Tq, S) if the meter keeps heads, else (B, 1, Tq, S) with the mean of the heads.
         """
@@ -127,7 +127,7 @@ class AttentionMeter:
         return self.spans.pool(probabilities.flatten(1, 2)).unflatten(1, probabilities.shape[1:3])
 
     def add(self, mass: Tensor) -> None:
-        """Add the (B, H, Tq, S) float32 mass of one layer. H is 1 for a mean of the heads."""
+        """Store the (B, H, Tq, S) float32 attention mass of one layer. H is 1 for a mean of the heads."""
         self._layers += 1
         mean = mass.mean(dim=1)
         self._sum = mean if self._sum is None else self._sum + mean
@@ -264,7 +264,7 @@ def require_attention_interface(model: PreTrainedModel) -> None:
 
 
 class Look(NamedTuple):
-    """The attention of the new tokens of one cache to its keys.
+    """How a pass computes the attention of the new tokens of one cache.
 
     Attributes:
         tokens: the number of new tokens.
@@ -372,12 +372,7 @@ def _attend_packed(
 
 
 def _attend_plainly(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    mask: Tensor | None,
-    scoring: _Scoring,
-    meter: AttentionMeter | None,
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scoring: _Scoring, meter: AttentionMeter | None
 ) -> Tensor:
     """Return the (B, H, Tq, D) output of plain matrix products, in blocks of queries.
 

@@ -47,7 +47,7 @@ class BatchRow:
 
     @property
     def up_to_task(self) -> list[int]:
-        """The tokens that prompts with other tasks share, up to the end of the inputs; empty without inputs or task."""
+        """The prompt up to the end of its inputs, which prompts of other tasks share; empty without inputs or task."""
         return self.ids[: self.spans[-1][1]] if self.spans and self.prompt.task else []
 
     @property

@@ -30,7 +30,7 @@ _CLOSING = frozenset("]}")
 
 
 class Grammars:
-    """The schemas of one model, compiled once while they are in use: a value is copied under a schema of its own.
+    """The JSON Schemas under which one model writes, compiled; the last 64 of them are kept.
 
     Args:
         tokens: the model's tokenizer.
@@ -45,7 +45,7 @@ class Grammars:
         self._compiled: OrderedDict[str, LLMatcher] = OrderedDict()
 
     def form(self, schema: Mapping[str, Any]) -> Form:
-        """Return a new, empty form for a schema.
+        """Return a new ``Form``, which tells the tokens that may come next in a text that follows a JSON Schema.
 
         Raises:
             ModelError: the schema is not a JSON Schema, or llguidance does not support it.
@@ -110,8 +110,8 @@ class Form:
 
 
 def asks_to_stop(piece: str, form: Form | None) -> bool:
-    """Return whether ``stop`` is called after a token with this text.
+    """Return whether a caller's function ``stop`` must be asked after a token with the text ``piece``.
 
-    It is called after a line end in the token, or with a form after a closing bracket or brace in it.
+    It is asked after a line end in the token, or with a form after a closing bracket or brace in it.
     """
     return "\n" in piece if form is None else not _CLOSING.isdisjoint(piece)

@@ -104,10 +104,9 @@ def multiplies_integers() -> bool:
 
 
 def measure_thread_seconds(run: Callable[[], object], times: int = _TRIED_TIMES) -> float:
-    """Return the least seconds of the processor that a call takes on one core, of several calls.
+    """Call a function several times on one core; return the processor time of its fastest call, in seconds.
 
-    They are the calling thread's own time: threads that share a product wait for each other on a busy machine, and
-    what else runs would decide.
+    Only the time of the calling thread counts, so that other work on the machine changes the result little.
     """
     seconds = []
     with threadpool_limits(1, user_api="openmp"):  # OpenMP keeps a number for each thread: only this one's changes

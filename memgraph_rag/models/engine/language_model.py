@@ -144,10 +144,7 @@ class TransformersModel:
 
     def _load(self) -> PreTrainedModel:
         expected, advice = f"model weights in {self._folder}", "Unpack or fetch the model again."
-        with (
-            model_files(expected, advice, name=self.name),
-            memory_errors(self.device, f"weights of {self.name}"),
-        ):
+        with model_files(expected, advice, name=self.name), memory_errors(self.device, f"weights of {self.name}"):
             network = read_weights(
                 self._folder, self.number_format, device=self.device, attention=attention.IMPLEMENTATION
             )
@@ -247,7 +244,7 @@ class TransformersModel:
         return output.last_hidden_state[0, list(wanted.logits_of)].float().cpu()
 
     def read_prefix(self, ids: Sequence[int]) -> RowCache:
-        """Return a one-row cache that holds these tokens, empty without tokens; callers copy it and do not change it.
+        """Return a one-row KV cache that holds these tokens, read now or before. Callers copy it and do not change it.
 
         Prompts that begin with the same tokens share the cache, so that the model reads these tokens once.
         """

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 
 class PromptLookup:
-    """All tokens so far, both read and written, in order."""
+    """Guesses the next tokens of a text from all its earlier tokens, read or written."""
 
     def __init__(self, ids: Iterable[int] = ()) -> None:
         self._ids: list[int] = []

@@ -34,7 +34,7 @@ def prompt_text(prompt: Prompt) -> tuple[str, list[tuple[int, int]]]:
 
 
 def question_head(question: str) -> tuple[str, tuple[int, int]]:
-    """Return the text before the first node, and the half-open character range of the question in it."""
+    """Return the search prompt up to its first node, and the half-open character range of the question in it."""
     start = _QUESTION.index("{question}")
     return _QUESTION.replace("{question}", question), (start, start + len(question))
 
@@ -45,8 +45,9 @@ def node_line(text: str) -> tuple[str, tuple[int, int]]:
 
 
 def answer_request(question: str) -> str:
-    """Return the usual request for the answer, in one short sentence, which follows the probe. It repeats the question.
+    """Return the usual request for an answer in one short sentence, with the question in it.
 
-    Without the question, the 1.5B model answers the probe ("No"), or gives only a name.
+    It follows the probe, the request to say Yes or No. Without the question, the 1.5B model answers the probe ("No"),
+    or gives only a name.
     """
     return f"Answer the question from the information above, in one short sentence.\n\nQuestion: {question}"

@@ -36,7 +36,7 @@ from memgraph_rag.types import Generation, Prompt, Usage, Vector
 
 
 class PlainModel:
-    """A local causal language model, with the arguments of ``TransformersModel``."""
+    """A local causal language model, plain and slow, with the first arguments of ``TransformersModel``."""
 
     def __init__(
         self, folder: str | Path, *, name: str = "", window: int = 8192, device: str = "auto", dtype: str = "auto"
@@ -130,12 +130,7 @@ class PlainModel:
         return generations
 
     def write(
-        self,
-        ids: list[int],
-        *,
-        max_tokens: int,
-        stop: Callable[[str], bool] | None = None,
-        form: Form | None = None,
+        self, ids: list[int], *, max_tokens: int, stop: Callable[[str], bool] | None = None, form: Form | None = None
     ) -> tuple[list[int], str]:
         """Return the tokens that greedy decoding writes after ``ids``, and the reason why it ended.
 

@@ -160,7 +160,7 @@ class KVSession:
         return p_yes
 
     def _attention(self, read: _Reading) -> Vector:
-        return read.mean() if self.calibration is None else self.calibration.relative(*read.by_head())
+        return read.mean() if self.calibration is None else self.calibration.relative_attention(*read.by_head())
 
     def _read(self, texts: Sequence[str], *, by_head: bool = False) -> _Reading:
         """Read nodes and the probe in one pass, then remove the tokens of the probe from the cache."""

@@ -91,7 +91,7 @@ class _Call:
 
 
 class SharedWriting:
-    """Writes rows until they are finished, the rows of several threads together."""
+    """Lets a model continue prompts ("rows") until they are finished, the prompts of several threads together."""
 
     def __init__(self, model: TransformersModel) -> None:
         self._model = model
@@ -102,7 +102,7 @@ class SharedWriting:
         self._spans: Spans | None = None
 
     def __call__(self, rows: Sequence[BatchRow]) -> Generator[BatchRow, None, None]:
-        """Yield each row when it is finished.
+        """Continue prompts, and yield each row when it is finished, with its written tokens and their attention.
 
         Close the generator if you do not read it to its end: its unfinished rows then leave the batch.
         """

@@ -72,7 +72,7 @@ class Tokens:
         return len(self._tokenizer)
 
     def to_json(self) -> str:
-        """Return the tokenizer as JSON of the ``tokenizers`` library."""
+        """Return the tokenizer as a JSON text, in the form of the ``tokenizers`` library."""
         return self._tokenizer.backend_tokenizer.to_str()
 
     def encode(self, text: str) -> Encoded:
@@ -126,7 +126,7 @@ class Tokens:
         return ids, [(before + start, before + max(end, start + 1)) for start, end in spans]
 
     def question(self, question: str) -> tuple[list[int], tuple[int, int]]:
-        """Return the tokens before the first node, and the half-open range of the question in them."""
+        """Return the search prompt's tokens up to its first node, and the half-open range of the question in them."""
         text, characters = prompts.question_head(question)
         head = self.encode(text)
         before = len(self.turns.opening)
@@ -149,10 +149,7 @@ class Tokens:
         return ids, spans
 
     def answer_turn(self, question: str, *, says_yes: bool) -> list[int]:
-        """Return the tokens from the end of the probe to the start of the answer: verdict, request, template.
-
-        This is the second turn of PECAN's prompt.
-        """
+        """Return ``request_turn`` of the usual request for an answer: the second turn of PECAN's prompt, as tokens."""
         return self.request_turn(prompts.answer_request(question), says_yes=says_yes)
 
     def request_turn(self, request: str, *, says_yes: bool) -> list[int]:

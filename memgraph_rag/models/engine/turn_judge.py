@@ -78,7 +78,7 @@ No
 
 
 def judge_turns(model: TransformersModel, question: str, turns: Sequence[str]) -> TurnVerdicts:
-    """Return how likely each turn states what a question asks; see ``contracts.TurnJudge``.
+    """Return the probability that each turn of a chat states what a question asks; see ``contracts.TurnJudge``.
 
     The prefix is read once and kept by the model. The first 64 tokens of each turn are read.
 

@@ -25,11 +25,11 @@ from memgraph_rag.types import Operations
 
 
 def count_operations(config: PretrainedConfig) -> Operations:
-    """Return the floating-point operations of a decoder with this configuration, for each token.
+    """Count the floating-point operations that a decoder with this configuration needs for each token.
 
-    All matrices are counted but the embedding table, so the logits of each token are counted too. Of a mixture of
-    experts, the experts of a token are counted. Attention is counted as if no layer had a sliding window. Norms,
-    activations and position embeddings are left out. No weights are loaded.
+    All matrices count but the embedding table, so the logits of each token count too. In a mixture of experts, only
+    the experts of a token count. Attention is counted as if no layer had a sliding window. Norms, activations and
+    position embeddings are left out. No weights are loaded.
     """
     with torch.device("meta"):
         network = AutoModelForCausalLM.from_config(config)

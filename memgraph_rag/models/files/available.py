@@ -51,7 +51,7 @@ class AvailableModel:
 def local_models() -> Iterator[AvailableModel]:
     """Yield the packaged models, installed or not, best first; then the language models in the hub's cache, by name.
 
-    A cached model without weights or of another kind is left out. Without a cache, none follows.
+    A cached model without weights or of another kind is left out. A missing cache counts as empty.
     """
     for model in CATALOGUE.values():
         is_installed = model.part_paths() is not None
@@ -89,7 +89,7 @@ def local_servers(ports: Mapping[int, str] = PORTS) -> Iterator[AvailableModel]:
     """Yield the models of servers on this machine's usual ports that speak OpenAI's protocol, in order of the ports.
 
     A server lists all its models, embedders too. A server that needs a key gives one entry without a name. A server
-    that does not answer in time, or speaks another protocol, gives none. Without the package ``openai`` there are none.
+    that does not answer in time, or speaks another protocol, is left out; without the package ``openai``, each one is.
 
     Args:
         ports: at least one port, each with the server that usually listens on it, for the note.

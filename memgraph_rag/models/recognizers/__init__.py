@@ -1,8 +1,8 @@
 """Recognizers, which find names in texts: stanza, spaCy, or rules that need no installed model.
 
-Open ``spacy_model.py`` first: it is the default. The room knows which models are installed; choosing a recognizer loads
-no model and imports no model library. Invariant: a namespace always uses the recognizer that built it, so that names in
-questions and in the graph agree. A missing recognizer is an error, never a silent change.
+Open ``spacy_model.py`` first: it is the usual one. The room knows which models are installed; choosing a recognizer
+loads no model and imports no model library. Invariant: a namespace always uses the recognizer that built it, so that
+names in questions and in the graph agree. A missing recognizer is an error, never a silent change.
 """
 
 from __future__ import annotations

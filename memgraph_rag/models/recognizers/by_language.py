@@ -19,7 +19,7 @@ _SPACY_PACKAGES = ("core_news_lg", "core_news_md", "core_news_sm", "core_web_lg"
 
 
 class RecognizerByLanguage:
-    """Finds names by a model in texts of its language, and in others by an installed model of theirs, else by rules.
+    """Finds names by a model in its language, and in another language by an installed model for it, else by rules.
 
     Memories of a process share the models, not this object.
 

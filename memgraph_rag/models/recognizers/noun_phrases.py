@@ -22,7 +22,10 @@ _OWNED_OR_MEANT = {"poss", "det"}
 
 @cache
 def find_installed() -> SpacyNounPhrases | None:
-    """Return the finder of the first installed spaCy package, which all memories share; None without a package."""
+    """Return a finder of noun phrases that uses the first installed spaCy package; None without a package.
+
+    All memories of this process share it.
+    """
     release = find_package()
     return SpacyNounPhrases(release[0]) if release else None
 
@@ -40,9 +43,9 @@ class SpacyNounPhrases:
         self._pipeline: Language | None = None
 
     def find_phrases(self, text: str) -> list[NounPhrase]:
-        """Return the phrases with a determiner or an owner that something follows or owns, the shortest first.
+        """Return the noun phrases that describe a thing by its owner, by "of", or by a clause, the shortest first.
 
-        "The director of Solaris", "Solaris's director" and "the city where Ann was born" are such phrases.
+        "Solaris's director", "the director of Solaris" and "the city where Ann was born" are such phrases.
 
         Raises:
             ModelError: the package does not load.

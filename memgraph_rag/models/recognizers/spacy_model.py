@@ -104,7 +104,7 @@ class SpacyRecognizer:
             return names
 
     def recognize_here(self, texts: Sequence[str]) -> list[list[Named]]:
-        """Return the same as ``recognize``, but always found in this process."""
+        """Return the same names as ``recognize``, but never use a separate process."""
         with self._lock:  # a pipeline's vocabulary is not safe for several threads
             return recognize_pieces(texts, self._find)
 
@@ -123,7 +123,7 @@ class SpacyRecognizer:
 
 
 def load_pipeline(package: str, trim: Callable[[Language], None], *, what: str) -> Language:
-    """Return the pipeline of a package after ``trim`` removed the parts that are not needed.
+    """Load the spaCy pipeline of a package, and remove its needless parts by ``trim``. ``what`` is for the error.
 
     Raises:
         ModelError: the package does not load, or ``trim`` raises ``KeyError``, because a part is missing.

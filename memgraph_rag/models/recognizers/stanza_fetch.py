@@ -1,7 +1,7 @@
 """Downloads the models of Stanford's stanza that find names in a language: a tokenizer, an NER model, what both need.
 
 ``stanza_model`` loads them. The addresses are those of stanza's own settings. Invariants: the size is known before a
-model is downloaded; a file is put in its place only when it is whole and has its checksum; files that are there stay.
+model is downloaded; a file gets its name only when it is whole and has its checksum; existing files stay.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class _File:
 
 @dataclass(frozen=True, slots=True)
 class StanzaDownload:
-    """The models of a language that are not on this machine yet.
+    """The models that find names in a language and are not on this machine yet.
 
     Attributes:
         folder: stanza's resource folder.
-        files: the files to download; empty if all are there.
+        files: the files to download; empty if nothing is missing.
     """
 
     language: str
@@ -64,7 +64,7 @@ class StanzaDownload:
         The hub's client draws its own bars on a terminal.
 
         Raises:
-            ModelUnavailable: a file did not come, or not whole. Files that came stay; the next call goes on.
+            ModelUnavailable: a file could not be downloaded completely. Complete files stay; the next call goes on.
             ModelNotFound: the downloaded models do not make a recognizer.
         """
         from stanza.resources import common
@@ -86,7 +86,7 @@ class StanzaDownload:
 
 
 def find_stanza_download(language: str, package: str = "", *, folder: Path | None = None) -> StanzaDownload:
-    """Return what has to be downloaded to find names in a language. It asks for stanza's list and for sizes only.
+    """Return the files to download for names in a language. It asks stanza's server for its list and for sizes only.
 
     Args:
         language: stanza's name of a language, such as "en" or "german".

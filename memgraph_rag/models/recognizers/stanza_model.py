@@ -128,7 +128,12 @@ def default_folders() -> Sequence[Path]:
 
 
 def list_choices(known: Mapping[str, Any], package: str) -> Iterator[dict[str, str]]:
-    """Yield the package of each processor, for each way in which stanza can find names in a language, best first."""
+    """Yield each way in which stanza can find names in a language, best first: a package for each processor.
+
+    Args:
+        known: stanza's description of the language, from its resources.json.
+        package: the only NER package to use; empty for any.
+    """
     sets = {name: packages for name, packages in known.get("packages", {}).items() if "tokenize" in packages}
     order = sorted(sets, key=lambda name: (name != _FIRST_SET, name == _LAST_SET, name))
     tokenizers = [{key: sets[name][key] for key in ("tokenize", "mwt") if key in sets[name]} for name in order]
@@ -141,7 +146,7 @@ def list_choices(known: Mapping[str, Any], package: str) -> Iterator[dict[str, s
 
 
 def list_files(known: Mapping[str, Any], processors: Mapping[str, str], folder: Path) -> Iterator[Path]:
-    """Yield every file that these processors load."""
+    """Yield the path of every file that stanza loads for a choice of ``list_choices``."""
     for processor, package in processors.items():
         yield folder / processor / f"{package}.pt"
         for needed in known.get(processor, {}).get(package, {}).get("dependencies") or ():

@@ -29,7 +29,7 @@ _EDGES = " \t\n\r\f\v\xa0\"“”„‟«»‹›'‘’‚`´*_"
 
 
 def make_readable(text: str) -> str:
-    """Return the text with a blank for each character that models do not know, except line ends and tabs."""
+    """Replace each character that is not printable by a blank, except line ends and tabs: models do not know them."""
     if text.isprintable():
         return text
     return "".join(character if character.isprintable() or character in "\n\t" else " " for character in text)

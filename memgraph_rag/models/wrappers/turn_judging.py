@@ -81,7 +81,7 @@ class WrittenVerdicts:
         self._model = model
 
     def judge_turns(self, question: str, turns: Sequence[str]) -> TurnVerdicts:
-        """Return 1 for each turn for which the model wrote words of the turn, else 0.
+        """Ask the model; return 1 for each turn for which it wrote a value with a word of the turn, else 0.
 
         A reply that is not complete JSON counts as far as it goes. The verdicts are not calibrated if each of eight
         turns or more has a value: a small model copies every message.
@@ -119,7 +119,7 @@ def _read_values(text: str) -> dict[str, str]:
 
 
 def _is_said(value: str, turn: str) -> bool:
-    """Return whether a value is made of words of a turn: a model may write a value that nobody said."""
+    """Return whether a value has a word of a turn: a model may write a value that the turn does not hold."""
     words = [bare for word in value.casefold().split() if (bare := word.strip(".,;:!?\"'"))]
     said = as_line(turn.casefold())
     return value.casefold().strip(" .") != _NOTHING and any(word in said for word in words)

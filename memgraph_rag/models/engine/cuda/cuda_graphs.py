@@ -55,7 +55,7 @@ def capture_on_gpu(run: Run, device: torch.device) -> Run:
 
 
 class Graphed:
-    """Base of functions that are captured if possible, and otherwise run from Python.
+    """Base class for passes that a GPU replays as a CUDA graph if it can capture them, else run from Python.
 
     Args:
         capture: returns a function that replays its argument. If it is None or fails, the argument itself is run.
@@ -89,12 +89,13 @@ class GraphedDecoding(Graphed):
 
     @torch.inference_mode()
     def __call__(self, network: PreTrainedModel, tokens: Sequence[int], past: RowCache, spans: Spans) -> Outputs:
-        """Read one token after each row, and add it to the cache.
+        """Read one token after each row of a cache, add it to the cache, and measure its attention.
 
         The next step of the same cache overwrites both results.
 
         Args:
-            spans: the spans of B rows; pass the same object as long as the spans do not change.
+            tokens: the new token of each of the B rows.
+            spans: the measured spans of the rows; pass the same object as long as the spans do not change.
 
         Returns:
             (B, 1, V) logits, and (B, 1, at least S) mean attention to the spans.

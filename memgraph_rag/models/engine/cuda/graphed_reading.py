@@ -55,7 +55,7 @@ class _Shape(NamedTuple):
 
 
 class GraphedReading(Graphed):
-    """Passes over one row; a shape is captured when it comes to a cache for the second time.
+    """Runs passes over one-row caches; a GPU replays a pass whose shape comes to a cache for the second time.
 
     Sessions borrow the caches one after another, so that later questions use the captured passes too. Calls must not
     overlap, but ``borrow`` and ``give_back`` may be called at any time.

@@ -23,7 +23,7 @@ Kernel = Callable[..., tuple[Tensor, Tensor]]
 
 
 def varlen_kernel(query: Tensor, value: Tensor) -> Kernel | None:
-    """Return the attention kernel for queries and values of shape (batch, heads, tokens, width).
+    """Return torch's fused attention kernel for queries and values of shape (batch, heads, tokens, width).
 
     None if the kernel does not serve them: not on a GPU of compute capability 8 or more, not in 16 bits, or a width
     that is too large or no multiple of 8.
@@ -63,7 +63,7 @@ def _call_with_repeated_heads(
 def attend_packed(
     query: Tensor, key: Tensor, value: Tensor, *, scale: float, window: int | None, kernel: Kernel
 ) -> tuple[Tensor, Tensor]:
-    """Return causal attention of rows of equal length.
+    """Compute causal attention of rows of equal length by a fused kernel on a GPU.
 
     Args:
         query: (B, H, Tq, D); query i is at key position Tk - Tq + i.
