@@ -42,7 +42,7 @@ def open_store(
     Args:
         address: ``neo4j://host:7687`` (also neo4j+s, neo4j+ssc, bolt, bolt+s, bolt+ssc), or the path of a Ladybug file,
             which is created if it does not exist. ``:memory:`` keeps the graph in this process only.
-        namespace: separates users; every read and write stays within it.
+        namespace: the name of a separate graph in the database; every read and write stays within it.
         user: for Neo4j. Without user and password, there is no login, unless a password is known (see ``password``).
         password: for Neo4j. No message contains it; given as a ``SecretStr``, no variable of this library does either.
             By default, user and password are those of the server that ``memgraph-rag neo4j start`` runs at this
@@ -55,7 +55,7 @@ def open_store(
         SettingsError: the scheme, the host or the port of the address is invalid.
         StoreUnavailable: no server answered.
         StoreAccessDenied: wrong user, password or database, or no permission to write the file.
-        StoreLocked: another process has the file open for writing, or has it open at all if this one wants to write.
+        StoreLocked: another process has the file open for writing, or for reading if this process wants to write.
         StoreReadOnly: the file to read does not exist, or this process has it open for reading only.
     """
     where = str(address)

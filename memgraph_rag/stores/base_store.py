@@ -1,4 +1,4 @@
-"""The base class of stores: the whole contract, on top of the members that only a database can implement.
+"""The base class of stores: it implements the members of the store's contract that do not need a certain database.
 
 The module knows no engine. A store implements the abstract members of ``contracts.GraphStore``. Every other member has
 a default here, which calls the abstract ones; an engine overrides it if it has a faster way. Invariant: a default

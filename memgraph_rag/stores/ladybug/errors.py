@@ -91,11 +91,7 @@ KNOWN_ERRORS: tuple[tuple[str, type[MemgraphRagError], str], ...] = (
         StoreError,
         "Expected a schema in {place}, got none ({reason}). Call migrate() first.",
     ),
-    (
-        "is closed",
-        StoreError,
-        "Expected an open store of {place}, got one that is closed. Open it again.",
-    ),
+    ("is closed", StoreError, "Expected an open store of {place}, got one that is closed. Open it again."),
     (
         "",
         StoreError,

@@ -28,14 +28,7 @@ from memgraph_rag.stores.ladybug import log as ladybug_log
 from memgraph_rag.stores.ladybug import sidecars as ladybug_sidecars
 from memgraph_rag.stores.ladybug.errors import convert_engine_errors
 from memgraph_rag.stores.ladybug.kept import KeptIndexes
-from memgraph_rag.stores.ladybug.paths import (
-    PENDING,
-    WRITTEN,
-    check_place,
-    has_log,
-    real_place,
-    remove_empty_shadow,
-)
+from memgraph_rag.stores.ladybug.paths import PENDING, WRITTEN, check_place, has_log, real_place, remove_empty_shadow
 from memgraph_rag.stores.shared.process_guard import OpeningProcess, ProcessLock, keep_for_ever
 
 if TYPE_CHECKING:

@@ -62,12 +62,7 @@ UNSERVED = (
 
 
 def connect(
-    address: str,
-    *,
-    auth: tuple[str, SecretStr] | None,
-    database: str | None,
-    timeout_s: float,
-    read_only: bool = False,
+    address: str, *, auth: tuple[str, SecretStr] | None, database: str | None, timeout_s: float, read_only: bool = False
 ) -> Neo4jConnection:
     """Return a connection to a server that has answered; retry until the timeout, as the server may be starting.
 

@@ -38,15 +38,7 @@ from memgraph_rag.stores.shared import (
     schema,
 )
 from memgraph_rag.stores.shared.linked_segments import MOST_LINKS
-from memgraph_rag.types import (
-    DocumentGraph,
-    Flaws,
-    Hit,
-    IndexedSegment,
-    Neighbour,
-    Similar,
-    Vector,
-)
+from memgraph_rag.types import DocumentGraph, Flaws, Hit, IndexedSegment, Neighbour, Similar, Vector
 
 T = TypeVar("T")
 

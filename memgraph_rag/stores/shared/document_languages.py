@@ -12,7 +12,11 @@ _AT_ONCE = 500
 
 
 def save_languages(run: Run) -> None:
-    """Store the language of each document of the namespace that has none, if its first segments make it clear."""
+    """Detect and store the language of each document without one, if its first segments make it clear.
+
+    Args:
+        run: runs a named statement, with the namespace bound.
+    """
     last = ""
     while listed := run("read/list_unknown_languages", after=last, k=_AT_ONCE):
         last = listed[-1]["id"]

@@ -141,7 +141,7 @@ def _read_graphs(run: Run, records: Sequence[DocumentRecord]) -> dict[str, Docum
 
 
 def count_graph_rows(graph: DocumentGraph) -> dict[str, int]:
-    """Return the number of rows of each kind, under the names that the store counts; a count of 0 is left out.
+    """Return the number of nodes and edges that a document's graph stores, by label and type; 0 is left out.
 
     Entities and SIMILAR_TO edges are not counted.
     """

@@ -19,7 +19,7 @@ from memgraph_rag.types import DocumentGraph
 
 
 def check_appended(graph: DocumentGraph, kept: int) -> None:
-    """Refuse a graph that would lose rows if only its segments after the first ``kept`` were stored.
+    """Check that storing only a graph's segments after the first ``kept``, with their annotations, loses no rows.
 
     Raises:
         StoreError: the graph has no new segment, or has rows other than annotations of single segments.
@@ -35,7 +35,7 @@ def check_appended(graph: DocumentGraph, kept: int) -> None:
 
 
 def require_content(stored: rows.Row | None, graph: DocumentGraph, before: str, *, kept: int) -> None:
-    """Refuse to revise a document whose stored content is not the content that the caller has read.
+    """Check that a document's stored content is still the content that the caller has read, before it is revised.
 
     Args:
         stored: the stored row of the document; None if the document is not stored.
@@ -56,7 +56,7 @@ def require_content(stored: rows.Row | None, graph: DocumentGraph, before: str, 
 
 
 def append(write: DocumentWrite, graph: DocumentGraph, *, kept: int) -> None:
-    """Store the segments after the first ``kept``, their annotations, and the record of the whole document.
+    """Append to a stored document: store the segments after the first ``kept``, their annotations, and its new record.
 
     The vector of a turn depends on the turns around it. So the vector of the last kept segment of each kind
     (evidence, echo) is stored again.

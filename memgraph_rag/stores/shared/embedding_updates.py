@@ -16,7 +16,7 @@ from memgraph_rag.types import Vector
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Vectors by id.
+    """New vectors of stored segments, points, relations and names, by id.
 
     Attributes:
         documents: documents that searches with an index in memory must read again.
@@ -32,9 +32,9 @@ class Vectors:
 
 
 def embed(run: Run, create: Create, find_near: FindNear, vectors: Vectors) -> None:
-    """Store these vectors in place of earlier ones, and replace the near-synonyms of the given names.
+    """Store vectors of existing nodes and relations, and link the given names anew to their near-synonyms.
 
-    The nodes and relations exist already. ``vectors.documents`` count as written.
+    The documents in ``vectors.documents`` count as written. The other arguments are functions of the engine.
     """
     for name, of_nodes in (("write/embed_segments", vectors.segments), ("write/embed_points", vectors.points)):
         create(name, relation_rows.make_embedding_columns(list(of_nodes), list(of_nodes.values())))

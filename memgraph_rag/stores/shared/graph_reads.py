@@ -32,15 +32,15 @@ NO_LIMIT = 2**31 - 1
 
 
 class Run(Protocol):
-    """Runs the statement with this name, with the namespace bound."""
+    """A function that runs a Cypher statement by its name, such as "read/list_documents", in one namespace."""
 
     def __call__(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
-        """Return the rows, by column name, in the order of the statement."""
+        """Run the statement with these parameters; return its rows in order, each a mapping by column name."""
         ...
 
 
 def vector_parameter(vector: Vector) -> list[float]:
-    """Return a query's vector as a statement parameter.
+    """Return the vector of a search as a list of numbers, which a database takes as a parameter.
 
     Raises:
         StoreError: the vector is zero or not finite. Neo4j would refuse a zero vector, Ladybug would return 0.
@@ -54,12 +54,12 @@ def vector_parameter(vector: Vector) -> list[float]:
 
 
 def bind_scope(documents: Sequence[str] | None) -> dict[str, Any]:
-    """Return the parameters that restrict a statement to these documents; None means all, an empty list none."""
+    """Return the parameters that restrict a statement to documents with these ids; None allows all documents."""
     return {"everywhere": documents is None, "document_ids": list(documents or ())}
 
 
 def is_empty_scope(documents: Sequence[str] | None) -> bool:
-    """Return whether a reader gave an empty list of documents, which allows none; False for None, which allows all."""
+    """Return whether the list of allowed documents is empty. None is no list: it allows all documents."""
     return documents is not None and not documents
 
 
@@ -72,10 +72,14 @@ def score_nodes(
     statement: str = "read/score_segments",
     **further: str,
 ) -> list[Hit]:
-    """Return the k segments, or other nodes that the statement scores, with the largest cosine in these documents.
+    """Return the k segments of these documents whose embeddings are most similar to a vector, by cosine, best first.
 
-    The best come first, ties by id. Echoes and nodes without an embedding are left out. Without documents, the list is
-    empty. Each hit has the kind "segment".
+    Ties are in the order of ids. Echoes and nodes without an embedding are left out. Each hit has the kind "segment".
+
+    Args:
+        documents: the ids of the documents; an empty sequence gives an empty list.
+        statement: the statement that scores; another one may score other nodes than segments.
+        further: further parameters of the statement.
     """
     if not documents:
         return []
@@ -110,19 +114,19 @@ def read_mentions(run: Run, document_ids: Sequence[str]) -> dict[str, list[Menti
 
 
 def read_titles(run: Run, document_ids: Sequence[str]) -> dict[str, list[Title]]:
-    """Return the entities that each of these documents names in its title, by entity id; none for an unknown id."""
+    """Return the entities that the title of each of these documents names, by document id, sorted by entity id."""
     return _read_by_document(run, "read/list_titles", document_ids, Title)
 
 
 def read_relations(run: Run, document_ids: Sequence[str]) -> dict[str, list[Relation]]:
-    """Return all relations that each of these documents states, by id; an empty list for an unknown id."""
+    """Return all relations that each of these documents states, by document id; an empty list for an unknown id."""
     return _read_by_document(run, "read/list_relations", document_ids, Relation)
 
 
 def read_annotations(run: Run, document_ids: Sequence[str]) -> dict[str, list[Annotation]]:
-    """Return all annotations of each of these documents, by layer and index; their segments by index.
+    """Return all annotations of each document, by document id, in the order of layer and index.
 
-    An unknown id has an empty list.
+    An unknown id has an empty list. The segments of an annotation are in the order of the text.
     """
     annotations: dict[str, list[Annotation]] = {document_id: [] for document_id in document_ids}
     annotation_rows = run("read/list_annotations", document_ids=list(annotations))
@@ -135,7 +139,7 @@ def read_annotations(run: Run, document_ids: Sequence[str]) -> dict[str, list[An
 
 
 def read_sections(run: Run, document_ids: Sequence[str]) -> dict[str, list[Section]]:
-    """Return the outline of each of these documents, by index; an empty list without an outline."""
+    """Return the sections (the outline) of each document, by document id, in order; an empty list without sections."""
     sections: dict[str, list[Section]] = {document_id: [] for document_id in document_ids}
     for row in run("read/list_sections", document_ids=list(sections)):
         sections[row["document_id"]].append(Section(**row))
@@ -150,10 +154,10 @@ def _read_by_document(run: Run, name: str, document_ids: Sequence[str], record: 
 
 
 def read_layer_annotations(run: Run, layer: str, since: int) -> list[Annotation]:
-    """Return a layer's annotations of segments, by (document id, index); their segments by index.
+    """Return the annotations of segments that a layer made, in the order of document id and index.
 
-    Only documents that were written after version ``since`` count; -1 allows all. Annotations of a whole document are
-    left out.
+    Only documents that were written after the namespace's version ``since`` count; -1 allows all. Annotations of a
+    whole document are left out.
     """
     annotation_rows: dict[str, dict[str, Any]] = {}
     targets: dict[str, list[tuple[int, str]]] = {}

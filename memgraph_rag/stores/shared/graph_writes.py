@@ -60,14 +60,18 @@ HELD = "write/hold_namespace"
 
 
 Work = Callable[[DocumentWrite], T]
-"""What a transaction does after its first statement."""
+"""The function that a transaction calls after its first statement."""
 
 
 def begin(run: Run, first: str = COUNTED, document_ids: Sequence[str] = ()) -> dict[str, rows.Row]:
-    """Run the first statement of a transaction. A counted write gets a random mark, which no other write has.
+    """Run the first statement of a transaction, which makes other writers of the namespace wait.
+
+    Args:
+        first: ``COUNTED`` also counts the write and gives it a random mark; ``HELD`` does not.
+        document_ids: the documents that the transaction will change.
 
     Returns:
-        With ``COUNTED``, the rows of the stored documents among these, by id.
+        With ``COUNTED``, the stored rows of these documents, by id; else an empty mapping.
     """
     if first != COUNTED:
         run(first)
@@ -196,15 +200,13 @@ class WrittenGraph(StoredGraph):
     def keep(self, question: Question) -> None:
         write_checks.check_question(question)
         self._transaction(
-            "keep",
-            lambda write: kept_questions.keep(write.run, write.create, question, namespace=self._namespace),
+            "keep", lambda write: kept_questions.keep(write.run, write.create, question, namespace=self._namespace)
         )
 
     @override
     def forget_question(self, question_id: str) -> None:
         self._transaction(
-            "forget_question",
-            lambda write: kept_questions.forget(write.run, question_id, namespace=self._namespace),
+            "forget_question", lambda write: kept_questions.forget(write.run, question_id, namespace=self._namespace)
         )
 
     @override
@@ -232,7 +234,7 @@ class WrittenGraph(StoredGraph):
 
 
 def size(graph: DocumentGraph) -> int:
-    """Return the approximate number of bytes that the texts and embeddings of a document take in a store."""
+    """Estimate the bytes that the texts and embeddings of a document take in a store."""
     matrices = [graph.segment_embeddings, *(item.embeddings for kind in KINDS for item in kind.list_embedded(graph))]
     characters = sum(len(segment.text) for segment in graph.segments)
     characters += sum(len(text) for kind in KINDS for text in kind.texts(graph))
@@ -240,10 +242,10 @@ def size(graph: DocumentGraph) -> int:
 
 
 def replace(write: DocumentWrite, graphs: Sequence[DocumentGraph]) -> list[tuple[Action, int]]:
-    """Store documents in place of those with the same ids. Return each action, with the number of stale questions.
+    """Store documents; a stored document with the same id is deleted first, with the overviews that rest on it.
 
-    The order is that of ``graphs``. An action is ``ADDED`` or ``REPLACED``. Overviews that rest on a stored document
-    are deleted.
+    Returns:
+        For each graph, in order: ``ADDED`` or ``REPLACED``, and the number of kept questions that became stale.
 
     Raises:
         DocumentError: a stored document has another owner.
@@ -286,7 +288,7 @@ def revise(write: DocumentWrite, graph: DocumentGraph, *, before: str, kept: int
 
 
 def _remove_documents(write: DocumentWrite, document_ids: Sequence[str]) -> None:
-    """Delete everything that only these documents own."""
+    """Delete these documents and all nodes and edges that belong to them alone."""
     for kind in reversed(KINDS):
         kind.remove(write, document_ids)
     for name in ("write/delete_segments", "write/delete_documents"):
@@ -296,9 +298,9 @@ def _remove_documents(write: DocumentWrite, document_ids: Sequence[str]) -> None
 def extend(
     write: DocumentWrite, graphs: Sequence[DocumentGraph], *, layers: Collection[str], namespace: str
 ) -> Counter[str]:
-    """Store layers of existing documents; return the number of questions that became stale, by document id.
+    """Store layers of existing documents; return the number of kept questions that became stale, by document id.
 
-    Replaced points make questions stale. Overviews that rest on the documents are deleted.
+    A question becomes stale if points that were read for it are replaced. Overviews on the documents are deleted.
 
     A layer that the document does not have afterwards is deleted. The rows and the model of the other layers stay,
     except relations with an entity that only the replaced mentions named. Embeddings of segments, if given, replace the
@@ -399,7 +401,7 @@ def _check_segments(graph: DocumentGraph, stored: Sequence[str], *, of_some: boo
 
 
 def remove(write: DocumentWrite, document_id: str, *, namespace: str) -> Receipt:
-    """Delete a document, and the kept questions and overviews that rest on it. Return a receipt of its rows before.
+    """Delete a document, with the kept questions and overviews that rest on it; return a receipt of what was deleted.
 
     Raises:
         DocumentNotFound: no document has this id.

@@ -71,12 +71,12 @@ class _Survey:
 
 
 def find(run: Run) -> Flaws:
-    """Return all flaws, without changing anything."""
+    """Look for damage to a namespace's graph, and return all flaws, empty if there is no damage. Nothing changes."""
     return _find_flaws(_take_survey(run))
 
 
 def find_beside_writers(run: Run, version: Callable[[], int]) -> Flaws:
-    """Return all flaws of a store that cannot stop writers: a survey counts if no write happened during it.
+    """Return all flaws as ``find`` does, while other processes may write: try again if one wrote during the reading.
 
     Args:
         version: returns the number of writes that the namespace has seen.
@@ -96,9 +96,9 @@ def find_beside_writers(run: Run, version: Callable[[], int]) -> Flaws:
 
 
 def mend(run: Run, create: Create, find_near: FindNear, vectors: Mapping[str, Vector]) -> Flaws:
-    """Repair the flaws that can be repaired. Return the flaws that were there before, also those that stay.
+    """Repair a namespace's graph as far as possible; return the flaws before the repair, also those that remain.
 
-    A damaged layer of a document is removed, and torn questions and overviews are deleted.
+    A damaged layer of a document is removed. Questions and overviews that lack an edge are deleted.
 
     Args:
         vectors: embeddings of the nodes and relations that lack one, by id. Others stay without embedding.

@@ -20,7 +20,7 @@ from memgraph_rag.types import Action, Change, Node, Question, Segment, question
 
 
 def keep(run: Run, create: Create, question: Question, *, namespace: str) -> None:
-    """Store a question in place of its earlier version.
+    """Store an answered question with its answer and trace, in place of its earlier version.
 
     Raises:
         StoreError: its id does not follow from this namespace and its text, or the question is stale.
@@ -65,7 +65,7 @@ def _require_stored_nodes(run: Run, question: Question, namespace: str) -> None:
 
 
 def forget(run: Run, one_id: str, *, namespace: str) -> None:
-    """Delete a kept question.
+    """Delete the kept question with the id ``one_id``.
 
     Raises:
         QuestionNotFound: no question has this id.
@@ -81,7 +81,7 @@ def forget(run: Run, one_id: str, *, namespace: str) -> None:
 
 
 def delete_document_questions(run: Run, document_id: str) -> int:
-    """Delete the questions that rest on a document, stale ones too. Return how many they were."""
+    """Delete the kept questions that rest on a document, stale ones too; return their number."""
     question_ids = [row["id"] for row in run("read/list_readers", document_ids=[document_id], layers=[])]
     if question_ids:
         run("write/delete_questions", question_ids=question_ids)
@@ -91,7 +91,7 @@ def delete_document_questions(run: Run, document_id: str) -> int:
 def mark_stale(
     run: Run, create: Create, keys: Mapping[str, str], action: Action, *, layers: Collection[str] = ()
 ) -> Counter[str]:
-    """Record changes of documents in the questions that rest on them. Return the number of questions by document id.
+    """Mark the kept questions that rest on changed documents as stale; return their number by document id.
 
     A question is skipped if no node that was read for it is deleted; but the first ``REPLACED`` of a document always
     counts. A document without such questions is not in the result.
@@ -130,10 +130,10 @@ def mark_stale(
 
 
 def mark_overviews_deleted(run: Run, create: Create, overview_ids: Sequence[str], *, changed: Collection[str]) -> None:
-    """Record the deletion of overviews in the questions that read them, as a change of one document each.
+    """Mark the kept questions that read these overviews as stale, because the overviews will be deleted.
 
-    The document is one of those on which the overview rests; one of ``changed``, if possible. Call it before the
-    deletion, and after ``mark_stale``: a change that ``mark_stale`` recorded keeps its action.
+    The deletion is recorded as the change of a document on which the overview rests, if possible one of ``changed``.
+    Call this before the deletion, and after ``mark_stale``: a change that ``mark_stale`` recorded keeps its action.
 
     Args:
         changed: ids of the changed documents.

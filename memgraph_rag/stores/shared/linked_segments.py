@@ -23,9 +23,10 @@ Edges = dict[str, dict[str, float]]
 
 
 def entity_masses(edges: Iterable[Row], masses: Mapping[str, float]) -> dict[str, float]:
-    """Return the mass that moves from the segments to each entity of the edges, by entity id.
+    """Divide the mass of segments among the entities that they name; return the mass of each entity, by id.
 
-    Each segment divides its mass among its entities by weight. Of two edges with the same ends the heavier one counts.
+    A segment divides its mass in proportion to the weights of its edges. If two edges have the same ends, the heavier
+    one counts.
 
     Args:
         edges: rows of ``segment_id``, ``entity_id`` and ``weight``. A segment that is not in ``masses`` has mass 0.
@@ -41,16 +42,16 @@ def entity_masses(edges: Iterable[Row], masses: Mapping[str, float]) -> dict[str
 def select_linked_hits(
     edges: Iterable[Row], on_entities: Mapping[str, float], *, named: Iterable[str], entity_mass: float, k: int
 ) -> list[Hit]:
-    """Return the k segments that receive the most mass from the entities; best first, ties by id.
+    """Divide the mass of entities among their segments; return the k segments with the most mass, best first.
 
-    An entity with more than ``MOST_LINKS`` segments passes nothing on. A segment of the edges may have score 0.
+    Ties are in the order of ids. An entity with more than ``MOST_LINKS`` segments passes no mass on. A segment of the
+    edges may have score 0.
 
     Args:
-        edges: rows of ``entity_id``, ``segment_id`` (None is skipped) and ``weight``; of two edges with the same ends
+        edges: rows of ``entity_id``, ``segment_id`` (None is skipped) and ``weight``. If two edges have the same ends,
             the heavier one counts.
-        on_entities: the mass on each entity.
-        named: entities that share ``entity_mass`` in addition; an entity with few segments gets more of it, one without
-            an edge gets nothing.
+        on_entities: the mass of each entity, by id.
+        named: ids of entities that share ``entity_mass`` in addition; an entity with fewer segments gets more of it.
     """
     by_entity = _group_edges(edges, "entity_id", "segment_id")
     shares = {entity_id: 1 / len(by_entity[entity_id]) for entity_id in named if entity_id in by_entity}

@@ -16,7 +16,7 @@ from memgraph_rag.types import Finding, Overview, Span, Summarizes
 
 
 def overview_columns(overviews: Sequence[Overview], edges: Iterable[Summarizes]) -> Columns:
-    """Return the nodes of overviews as columns; ``parts`` is the number of SUMMARIZES edges that leave each node."""
+    """Return overviews as columns of nodes to store; the column ``parts`` counts the SUMMARIZES edges of each node."""
     parts = Counter(edge.source_id for edge in edges)
     return field_columns(overviews, "id", "layer", "key", "level", "title", "text", "tokens") | {
         "name": [caption(item.title or item.text) for item in overviews],
@@ -34,7 +34,7 @@ def _encode_findings(findings: Iterable[Finding]) -> str:
 
 
 def decode_overview(row: Row) -> Overview:
-    """Return the overview of a row.
+    """Return the overview that a row of the database holds.
 
     Raises:
         StoreError: its findings are damaged.
@@ -55,6 +55,6 @@ def decode_overview(row: Row) -> Overview:
 
 
 def is_torn(overview: Row) -> bool:
-    """Return whether an overview lacks an edge, because a node that it rests on was deleted."""
+    """Return whether an overview's row counts fewer edges than its fields need, because a node was deleted."""
     tied = overview["resting"], overview["members"], overview["targets"]
     return tied != (len(overview["documents"] or ()), len(overview["entities"] or ()), overview["parts"])

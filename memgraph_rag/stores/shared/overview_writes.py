@@ -22,7 +22,7 @@ _LINKS = ("write/link_overviews_to_segments", "write/link_overviews_to_points", 
 
 
 def check_overviews(rows: OverviewRows, *, namespace: str) -> None:
-    """Refuse overviews that could be stored only in part.
+    """Check overviews and their edges before they are stored; a store would lose a part of faulty ones.
 
     Raises:
         StoreError: an id does not follow from layer and key, a text is empty or cannot be stored, an overview rests on
@@ -115,9 +115,9 @@ def remove_overviews_of_documents(run: Run, create: Create, document_ids: Sequen
 
 
 def remove_overviews(run: Run, create: Create, ids: Iterable[str], *, changed: Sequence[str] = ()) -> set[str]:
-    """Delete overviews and all overviews above them. Return the ids of both, also given ids that do not exist.
+    """Delete overviews and all overviews that summarize them; return the ids of both, also unknown given ids.
 
-    Kept questions that read them become stale, because of the documents in ``changed`` if an overview rests on one.
+    Kept questions that read them become stale. ``changed`` are the ids of the documents that caused the deletion.
     """
     every = above = set(ids)
     while above:

@@ -16,7 +16,7 @@ from typing_extensions import Self
 
 
 class ParquetTables:
-    """The tables in one folder. A table without rows has no file."""
+    """A writer of tables: one Parquet file for each table with rows, all in one folder. A context manager."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -24,7 +24,7 @@ class ParquetTables:
         self._open = ExitStack()
 
     def write(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Append rows with equal names to the file ``<table>.parquet``."""
+        """Append rows, which all have the same column names, to the file ``<table>.parquet``."""
         if not rows:
             return
         writer = self._writers.get(table)

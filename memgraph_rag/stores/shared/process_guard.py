@@ -16,10 +16,10 @@ from memgraph_rag.errors import StoreError
 
 
 class OpeningProcess:
-    """The process that created this object.
+    """Remembers the process that opened a store, and refuses other processes.
 
     Args:
-        what: the opened thing, for the message.
+        what: a description of the store, for the error message.
     """
 
     def __init__(self, what: str) -> None:
@@ -28,7 +28,7 @@ class OpeningProcess:
 
     @property
     def is_current(self) -> bool:
-        """Whether the current process is this process, and not a forked child of it."""
+        """Whether the current process created this object; False in a forked child."""
         return os.getpid() == self._number
 
     def require(self) -> None:
@@ -46,7 +46,7 @@ class OpeningProcess:
 
 
 class ProcessLock:
-    """A reentrant lock for one process. A forked child gets an error; it would wait for a thread that it lacks."""
+    """A reentrant lock that raises StoreError in a forked child, where the thread that holds it does not exist."""
 
     def __init__(self, process: OpeningProcess) -> None:
         self._process = process

@@ -39,7 +39,7 @@ _UNWIND, _COLUMN = "UNWIND $rows AS row", re.compile(r"\brow\.")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One Cypher statement and its header."""
+    """One Cypher statement: its text, and the fields of its header, such as the names of its parameters."""
 
     name: str
     text: str
@@ -56,7 +56,7 @@ class Statement:
 
     @property
     def takes_list(self) -> bool:
-        """Return whether the statement stores a list of rows, and not a table."""
+        """Whether the statement takes its rows as a list, the parameter ``rows``."""
         return _UNWIND in self.text
 
     @property
@@ -65,16 +65,16 @@ class Statement:
         return INDEXED.findall(self.text)
 
     def bind(self, bound: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters of one call: all given ones, and those of ``bound`` that the statement takes.
+        """Return the parameters of one call: all of ``given``, and those of ``bound`` that the statement takes.
 
-        A given parameter has priority over a bound one. A missing parameter is not reported here.
+        ``bound`` holds the parameters of every call, such as the namespace. A missing parameter is not reported.
         """
         return {name: bound[name] for name in self.params if name in bound} | dict(given)
 
 
 @cache
 def folder() -> Path:
-    """Return the folder of the statements: in the package of an installed wheel, next to the package in a checkout."""
+    """Return the folder with the Cypher files: inside an installed package, or next to the package in a checkout."""
     package = Path(__file__).resolve().parents[2]
     packaged = package / "_cypher"
     return packaged if packaged.is_dir() else package.parent / "cypher"
@@ -82,9 +82,9 @@ def folder() -> Path:
 
 @cache
 def statement(name: str, dialect: Dialect) -> Statement:
-    """Return the statement with this name, in the dialect's own text if there is one, else in the shared text.
+    """Return the Cypher statement with a name such as "read/list_documents", in the text for a dialect.
 
-    A name without a file raises ``FileNotFoundError``.
+    A dialect without a text of its own has the shared one. A name without a file raises ``FileNotFoundError``.
     """
     kind, verb = name.split("/")
     own = (folder() / kind / special / f"{verb}.cypher" for special in DIALECTS[dialect])
@@ -93,7 +93,7 @@ def statement(name: str, dialect: Dialect) -> Statement:
 
 @cache
 def table_statement(name: str) -> Statement:
-    """Return Ladybug's text of a statement for an arrow table. A text for a list gets another beginning.
+    """Return Ladybug's statement with this name, changed so that it takes its rows as an arrow table, not a list.
 
     A list of rows is unwound (``UNWIND $rows AS row`` and ``row.id``), a table is loaded (``LOAD FROM $rows``, ``id``).
     """
@@ -103,7 +103,10 @@ def table_statement(name: str) -> Statement:
 
 @cache
 def single_document_statement(name: str) -> Statement | None:
-    """Return Ladybug's text for a single document id in place of a list of ids or a version; None if it has neither."""
+    """Return Ladybug's statement with this name, changed so that it reads the document with one id.
+
+    The parameter ``document_ids`` then holds that id. The result is None if the statement selects no documents.
+    """
     own = statement(name, "ladybug")
     text = own.text.replace(_UNWOUND, "").replace("listed_id", "$document_ids")
     text = text.replace(_WRITTEN, "d.id = $document_ids")
@@ -126,9 +129,9 @@ def _script(dialect: Dialect, version: int) -> str:
 
 
 def whole_schema(dialect: Dialect, dimension: int) -> str:
-    """Return the statements that build the newest schema in a new database, as one text.
+    """Return the statements that build the newest schema in a new database, as one text for one run.
 
-    They are those of its own script, else all steps in order. The version is not saved by them.
+    The text does not save the version of the schema. ``dimension`` is the length of embeddings.
     """
     steps = migrations(dialect)
     script = _script(dialect, max(steps)) or ";\n".join(step.text for step in steps.values())
@@ -136,7 +139,7 @@ def whole_schema(dialect: Dialect, dimension: int) -> str:
 
 
 def parse(path: Path) -> Statement:
-    """Return the statement of a file."""
+    """Read the Cypher statement and its header from a file."""
     lines = path.read_text(encoding="utf-8").splitlines()
     header = [line for line in lines if line.startswith("//")]
     fields = {match[1]: match[2] for line in header if (match := HEADER.fullmatch(line))}

@@ -34,7 +34,7 @@ _NOT_ASKED = -1.0
 
 
 def question_columns(question: Question) -> Columns:
-    """Return the node of a question as columns of one row.
+    """Return a question and its answer as columns of one node to store.
 
     ``documents`` are those that were cited or read. The trace is not included, only its length: see ``read_columns``.
     """
@@ -67,7 +67,7 @@ def question_columns(question: Question) -> Columns:
 
 
 def change_columns(changes: Mapping[str, Iterable[Change]], lost: Mapping[str, int]) -> Columns:
-    """Return the changes of questions as columns.
+    """Return the recorded changes of questions as columns to store, one row for each question.
 
     Args:
         changes: all changes of each question, by question id.
@@ -86,7 +86,7 @@ def _encode_changes(changes: Iterable[Change]) -> str:
 
 
 def decode_changes(row: Row) -> list[Change]:
-    """Return the recorded changes of a question, by document key.
+    """Return the changes of documents that a question's row records, in the order of document keys.
 
     Raises:
         StoreError: the record is damaged.
@@ -99,7 +99,10 @@ def decode_changes(row: Row) -> list[Change]:
 
 
 def read_columns(question: Question, kind: str) -> Columns:
-    """Return READ edges to the nodes of one kind as columns; ``order`` counts all nodes of the trace, from 1."""
+    """Return READ edges from a question to the nodes of one kind that were read, as columns to store.
+
+    The column ``order`` is the node's place in the whole trace, from 1.
+    """
     read = [(order, step) for order, step in enumerate(question.answer.trace, 1) if step.node.kind == kind]
     steps = [step for _, step in read]
     return field_columns(steps, "via", "reason") | {
@@ -118,12 +121,12 @@ def read_columns(question: Question, kind: str) -> Columns:
 def decode_questions(
     question_rows: Iterable[Row], reads: Iterable[Row], nodes: Mapping[str, Node]
 ) -> Iterator[Question]:
-    """Yield the questions of these rows, in order, but only those of which all recorded reads are given.
+    """Yield the kept questions that rows of the database hold, in order.
 
-    A question with fewer steps than its row counts is left out.
+    A question with fewer steps than its row counts is left out: a node was deleted during the reading.
 
     Args:
-        reads: their READ edges, by question and order.
+        reads: rows of the questions' READ edges, by question and order.
         nodes: the nodes at the end of these edges, by id.
 
     Raises:

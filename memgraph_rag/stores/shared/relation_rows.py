@@ -16,7 +16,7 @@ from memgraph_rag.types import DocumentGraph, Matrix, Neighbour, Relation, Simil
 
 
 def relation_columns(graphs: Sequence[DocumentGraph]) -> Columns:
-    """Return the RELATES_TO edges of these graphs as columns."""
+    """Return the relations of these graphs, with their embeddings, as columns of RELATES_TO edges to store."""
     owned = [(graph.document.id, relation) for graph in graphs for relation in graph.relations]
     relations = [relation for _, relation in owned]
     return field_columns(relations, "id", "source_id", "target_id", "segment_id", "description") | {
@@ -26,20 +26,17 @@ def relation_columns(graphs: Sequence[DocumentGraph]) -> Columns:
 
 
 def make_embedding_columns(entity_ids: Sequence[str], vectors: Sequence[Vector]) -> Columns:
-    """Return the columns ``id`` and ``embedding`` of a bulk write: the ids as they are, and the vector of each.
-
-    The ids are ids of nodes or of relations.
-    """
+    """Return ids of nodes or relations and their vectors as the columns ``id`` and ``embedding`` to store."""
     return {"id": list(entity_ids), "embedding": _stack(vectors)}
 
 
 def similar_columns(pairs: Iterable[Similar]) -> Columns:
-    """Return SIMILAR_TO edges as columns."""
+    """Return pairs of near-synonyms as columns of SIMILAR_TO edges to store."""
     return field_columns(list(pairs), "source_id", "target_id", "score")
 
 
 def drop_relations(graph: DocumentGraph, known: Collection[str]) -> DocumentGraph:
-    """Return the graph without the relations with these ids, and without the embeddings that only they need.
+    """Return a copy of a graph without the relations with the ids ``known`` and the embeddings that only they need.
 
     Mentions stay. Unknown ids are ignored.
     """
@@ -53,7 +50,7 @@ def drop_relations(graph: DocumentGraph, known: Collection[str]) -> DocumentGrap
 
 
 def decode_neighbours(rows: Iterable[Row], k: int) -> list[Neighbour]:
-    """Return the k best neighbours of these rows, best first, ties by relation id. Each row gives one."""
+    """Return the k best of the neighbours (a relation, its two entities, a score) in rows, one each, best first."""
     neighbours = [
         Neighbour(
             Relation(row["id"], row["source_id"], row["target_id"], row["description"], row["segment_id"]),
@@ -67,7 +64,10 @@ def decode_neighbours(rows: Iterable[Row], k: int) -> list[Neighbour]:
 
 
 def decode_similar(rows: Iterable[Row]) -> list[Similar]:
-    """Return SIMILAR_TO edges, each once, from rows of one end, ``id``, and the other, ``other_id`` (None: no edge)."""
+    """Return pairs of near-synonyms, each once, from rows of SIMILAR_TO edges: ``id``, ``other_id`` and ``score``.
+
+    A row whose ``other_id`` is None has no edge and is skipped.
+    """
     pairs = {
         Similar(min(row["id"], row["other_id"]), max(row["id"], row["other_id"]), row["score"])
         for row in rows

@@ -33,7 +33,7 @@ LOWEST_COSINE = LEAST_COSINE - 0.001
 
 
 def delete_relations(run: Run, document_ids: Sequence[str], relations: Sequence[Relation] | None = None) -> set[str]:
-    """Delete these relations of documents, by default all. Return the ids of their entities, for ``save_relations``."""
+    """Delete the given relations of documents, by default all; return the ids of the entities at their ends."""
     if relations is None:
         relations = list(chain.from_iterable(read_relations(run, document_ids).values()))
     if relations:
@@ -81,7 +81,11 @@ def embed_names(
 
 
 def link_names(run: Run, create: Create, find_near: FindNear, rows: Columns) -> None:
-    """Link the entities of these rows (``id``, ``embedding``), whose embeddings are stored, to their near-synonyms."""
+    """Find the near-synonyms of stored entities, and store a SIMILAR_TO edge to each.
+
+    Args:
+        rows: columns ``id`` and ``embedding`` of the entities; the embeddings are stored already.
+    """
     create("write/link_similar", relation_rows.similar_columns(_select_near_synonyms(run, find_near(run, rows))))
 
 
@@ -99,12 +103,12 @@ def _select_near_synonyms(run: Run, pairs: Sequence[Similar]) -> list[Similar]:
 
 
 def read_scores(pairs: Sequence[Similar], scale: CosineScale) -> list[Similar]:
-    """Return pairs of names with the readings of their cosines as scores."""
+    """Return pairs of names with each score, a cosine, replaced by its reading on the embedder's scale."""
     return [replace(pair, score=scale.read_names(pair.score)) for pair in pairs]
 
 
 def check_mentions(graph: DocumentGraph, named: set[tuple[str, str]]) -> None:
-    """Refuse relations between entities that their segments do not mention.
+    """Check that the segment of each relation of a graph mentions both of the relation's entities.
 
     Args:
         named: (segment id, entity id) of all mentions.

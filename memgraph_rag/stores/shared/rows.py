@@ -61,7 +61,7 @@ CAPTION_CHARACTERS = 40
 
 
 class Create(Protocol):
-    """Stores columns, all rows at once, with the statement of this name."""
+    """A function that stores many rows at once by a named statement, such as "write/create_segments"."""
 
     def __call__(self, name: str, columns: Columns, /, **parameters: Any) -> None:
         """Store the rows; empty columns store nothing."""
@@ -74,7 +74,7 @@ def namespace_id(namespace: str) -> str:
 
 
 def list_bound_parameters(namespace: str) -> dict[str, str]:
-    """Return the parameters that a store binds once for every statement."""
+    """Return the parameters of every statement of a store: the namespace's name and id."""
     return {"namespace": namespace, "namespace_id": namespace_id(namespace)}
 
 
@@ -84,7 +84,7 @@ def caption(text: str) -> str:
 
 
 def field_columns(records: Sequence[object], *names: str) -> Columns:
-    """Return these fields of records as columns."""
+    """Return columns with these names: for each, the values of the attribute of that name of all records."""
     return {name: [getattr(record, name) for record in records] for name in names}
 
 
@@ -97,7 +97,7 @@ def _pair_with_documents(
 
 
 def document_columns(graphs: Sequence[DocumentGraph]) -> Columns:
-    """Return the nodes of documents as columns, one row for each graph, in order. The text is not among them."""
+    """Return the records of documents as columns of nodes to store, one row for each graph, without the text."""
     records = [graph.document for graph in graphs]
     return field_columns(
         records,
@@ -112,13 +112,17 @@ def document_columns(graphs: Sequence[DocumentGraph]) -> Columns:
 
 
 def description_columns(records: Sequence[DocumentRecord], before: Sequence[str]) -> Columns:
-    """Return the metadata and hashes of documents as columns, with the hash that each must have before."""
+    """Return new metadata and hashes of documents as columns to store.
+
+    Args:
+        before: for each record, the hash that the stored document must have to be changed.
+    """
     metadata = [encode_scalars(record.metadata) for record in records]
     return field_columns(records, "id", "sha256") | {"before": list(before), "metadata": metadata}
 
 
 def make_built_columns(built: Mapping[str, tuple[Sequence[str], str, str]]) -> Columns:
-    """Return the layers, model and recognizer of documents as columns, by document id."""
+    """Return columns to store in documents, from the (layers, model, recognizer) of each, by document id."""
     return {
         "id": list(built),
         "layers": [list(layers) for layers, _, _ in built.values()],
@@ -139,7 +143,7 @@ def are_distinct(keys: Iterable[Hashable]) -> bool:
 
 
 def segment_columns(graphs: Sequence[DocumentGraph], *, after: str = "") -> Columns:
-    """Return the segments of documents as columns, each with the title of its document, else its key, and language.
+    """Return the segments of documents as columns to store, with their embeddings and their document's title or key.
 
     Args:
         after: the id of the stored segment before the first segment of each document; empty if there is none.
@@ -161,7 +165,7 @@ def segment_columns(graphs: Sequence[DocumentGraph], *, after: str = "") -> Colu
 
 
 def point_columns(graphs: Sequence[DocumentGraph]) -> Columns:
-    """Return the information points of documents as columns."""
+    """Return the information points of documents, with their embeddings, as columns of nodes to store."""
     documents, points = _pair_with_documents(graphs, lambda graph: graph.points)
     return field_columns(points, "id", "layer", "level", "index", "text", "tokens") | {
         "document_id": [document.id for document in documents],
@@ -171,19 +175,22 @@ def point_columns(graphs: Sequence[DocumentGraph]) -> Columns:
 
 
 def edge_columns(pairs: Iterable[tuple[str, str]]) -> Columns:
-    """Return edges without a property as columns, from (source id, target id)."""
+    """Return edges, given as (source id, target id), as the columns ``source_id`` and ``target_id``."""
     listed = list(pairs)
     return {"source_id": [source for source, _ in listed], "target_id": [target for _, target in listed]}
 
 
 def link_columns(edges: Iterable[Summarizes]) -> Columns:
-    """Return SUMMARIZES edges as columns."""
+    """Return SUMMARIZES edges as the columns ``source_id``, ``target_id`` and ``weight``."""
     listed = list(edges)
     return field_columns(listed, "source_id", "target_id") | {"weight": [float(edge.weight) for edge in listed]}
 
 
 def name_columns(graphs: Sequence[DocumentGraph]) -> Columns:
-    """Return the MENTIONS and TITLED edges of documents as columns. A title has the kind ``TITLE_KIND``."""
+    """Return the edges to entities that documents name in texts (MENTIONS) or titles (TITLED), as columns to store.
+
+    A title has the kind ``TITLE_KIND``, and 0 as start and end.
+    """
     of_mentions, mentions = _pair_with_documents(graphs, lambda graph: graph.mentions)
     of_titles, titles = _pair_with_documents(graphs, lambda graph: graph.titles)
     named = [*mentions, *titles]
@@ -197,7 +204,7 @@ def name_columns(graphs: Sequence[DocumentGraph]) -> Columns:
 
 
 def writings(graphs: Iterable[DocumentGraph]) -> Writings:
-    """Return the written forms of the entities that these documents name."""
+    """Count the written forms of the entities that documents name: by entity id, the count of each (surface, kind)."""
     written: Writings = {}
     for graph in graphs:
         for mention in graph.mentions:
@@ -208,7 +215,7 @@ def writings(graphs: Iterable[DocumentGraph]) -> Writings:
 
 
 def decode_writings(rows: Iterable[Row]) -> Writings:
-    """Return written forms of entities, from rows of ``id``, ``surface``, ``kind`` and ``count``."""
+    """Return the counts of entities' written forms in rows of ``id``, ``surface``, ``kind`` and ``count``."""
     written: Writings = {}
     for row in rows:
         written.setdefault(row["id"], Counter())[row["surface"], row["kind"]] += row["count"]
@@ -249,11 +256,12 @@ def edge_counts(written: Iterable[Row], related: Iterable[Row]) -> dict[str, int
 
 
 def entity_columns(written: Writings, normals: Mapping[str, str]) -> Columns:
-    """Return entities as columns, by id; all fields follow from their written forms.
+    """Return entities as columns of nodes to store, by id; their names and kinds follow from their written forms.
 
     The name is the most frequent surface; of equally frequent ones, the first by code point.
 
     Args:
+        written: the counts of the written forms of each entity.
         normals: the normalised name of each entity, by id.
     """
     ids = sorted(written)
@@ -281,13 +289,13 @@ def _concatenate(matrices: Sequence[Matrix]) -> Matrix:
 
 
 def as_dicts(columns: Columns) -> list[dict[str, Any]]:
-    """Return the rows of columns as one mapping per row; an embedding becomes a list of numbers."""
+    """Convert columns to rows: return one mapping by column name per row. An embedding becomes a list of numbers."""
     lists = [values.tolist() if isinstance(values, np.ndarray) else values for values in columns.values()]
     return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
 
 
 def decode_document(row: Row) -> DocumentRecord:
-    """Return a document's record.
+    """Return the document's record that a row of the database holds.
 
     Raises:
         StoreError: its metadata are damaged.
@@ -332,7 +340,7 @@ def decode_entity(row: Row) -> Entity:
 
 
 def decode_indexed(row: Row) -> IndexedSegment:
-    """Return a segment of a search index; the embedding becomes an array at once."""
+    """Return the segment that a row holds, in the form in which a search keeps it in memory."""
     converted = {
         "embedding": np.asarray(row["embedding"], np.float32),
         "entities": tuple(sorted(row["entities"])),
@@ -342,7 +350,7 @@ def decode_indexed(row: Row) -> IndexedSegment:
 
 
 def decode_annotation(row: Row, segment_ids: Sequence[str]) -> Annotation:
-    """Return an annotation of these segments.
+    """Return the annotation that a row of the database holds, with the ids of its segments.
 
     Raises:
         StoreError: its properties are damaged.
@@ -359,13 +367,17 @@ def decode_annotation(row: Row, segment_ids: Sequence[str]) -> Annotation:
 
 
 def decode_hits(rows: Iterable[Row]) -> list[Hit]:
-    """Return rows of ids and scores as hits, best first, ties by id."""
+    """Return the search hits in rows of ``id`` and ``score``, best first, ties by id."""
     hits = (Hit(row["id"], row["score"]) for row in rows)
     return sorted(hits, key=lambda hit: (-hit.score, hit.node_id))
 
 
 def sum_namings(counted: Iterable[tuple[str, str, str, int]]) -> list[Naming]:
-    """Return the namings of (document id, entity id, name, number); numbers of equal namings are added."""
+    """Return how often each document names each entity, as namings.
+
+    Args:
+        counted: (document id, entity id, name, number); the numbers of rows with the same ids and name are added.
+    """
     numbers: dict[tuple[str, str, str], int] = {}
     for *ends, number in counted:
         key = (ends[0], ends[1], ends[2])
@@ -374,12 +386,12 @@ def sum_namings(counted: Iterable[tuple[str, str, str, int]]) -> list[Naming]:
 
 
 def counts(rows: Iterable[Row]) -> dict[str, int]:
-    """Return the counts of these rows by name; a count of 0 is left out."""
+    """Return the counts in rows of ``name`` and ``count``, by name; a count of 0 is left out."""
     return {row["name"]: row["count"] for row in rows if row["count"]}
 
 
 def counts_of_document(rows: Iterable[Row]) -> dict[str, int]:
-    """Return the counts of one document by name; empty if its node is not among them.
+    """Return the counts in rows of one document, by name of node or edge; empty if its own node is not counted.
 
     Neo4j may count only some parts of a document that is written during the counting. Such a document counts as absent.
     """

@@ -16,9 +16,13 @@ SCHEMA_ID = make_id("", "schema")
 
 
 def check(stored: Mapping[str, Any], *, version: int, embedder: str, dimension: int, address: str) -> None:
-    """Refuse a store that was built with another embedder or a newer schema. An older schema passes.
+    """Check that a store was built with this embedder, and that its schema is not newer than this library's.
 
-    An empty mapping is a new store, which passes.
+    An older schema passes.
+
+    Args:
+        stored: the version, embedder and dimension in the store; empty for a new store, which passes.
+        version: the newest version of the schema that this library knows.
 
     Raises:
         SchemaMismatch: the embedder or its dimension differs, or the schema is newer.
@@ -42,7 +46,7 @@ def check(stored: Mapping[str, Any], *, version: int, embedder: str, dimension: 
 
 
 def check_current(stored: Mapping[str, Any], *, version: int, address: str) -> None:
-    """Refuse to read a store whose schema must be updated first.
+    """Check that a store's schema has at least this version, so that the store can be read without an update.
 
     Raises:
         StoreReadOnly: the schema is older, or missing.

@@ -1,4 +1,4 @@
-"""Keyword search for an engine that has none.
+"""Keyword search in memory, for a database without a full-text index.
 
 The module knows no database: it receives rows and returns hits. Invariant: the index is a cache; everything in it comes
 from the latest rows of each document.
@@ -28,7 +28,7 @@ class SegmentWords:
         self._rows: dict[str, list[int]] = {}
 
     def __len__(self) -> int:
-        """Return the number of segments that can be found."""
+        """Return the number of segments in the index, without the dropped ones."""
         return sum(map(len, self._rows.values()))
 
     @property

@@ -16,15 +16,12 @@ _TOLERANCE = 0.01
 
 
 def are_units(matrix: Matrix) -> bool:
-    """Return whether each row has about length 1; a row with a number that is not finite has not.
-
-    True for a matrix without rows.
-    """
+    """Return whether each row of a matrix has about length 1 and finite numbers; True without rows."""
     with np.errstate(over="ignore", invalid="ignore"):
         lengths = np.linalg.norm(matrix.astype(np.float64), axis=1)
         return bool((np.abs(lengths - 1) <= _TOLERANCE).all())
 
 
 def is_unit(squared_length: float | None) -> bool:
-    """Return whether a vector with this squared length has about length 1; False for None, which is no vector."""
+    """Return whether a vector with this squared length has about length 1; False for None, a missing vector."""
     return squared_length is not None and abs(math.sqrt(abs(squared_length)) - 1) <= _TOLERANCE

@@ -19,9 +19,10 @@ from memgraph_rag.types import DocumentGraph, DocumentRecord, Matrix, MetadataVa
 
 
 def check(graph: DocumentGraph, dimension: int, *, namespace: str, extending: bool = False) -> None:
-    """Refuse a graph that could be stored only in part.
+    """Check a document's graph before it is stored; a store would lose a part of a faulty graph.
 
     Args:
+        dimension: the length of the store's embeddings.
         extending: whether the segments are stored already. Then three things are not checked: whether the segments
             tile the document, whether their embeddings are there, and whether relations have mentions.
 
@@ -97,7 +98,7 @@ def _check_echoes(graph: DocumentGraph) -> None:
 
 
 def check_group(graphs: Sequence[DocumentGraph], dimension: int, *, namespace: str, extending: bool = False) -> None:
-    """Refuse a group if one of its graphs could be stored only in part, or if a document is given twice.
+    """Check the graphs of several documents by ``check``, and that no document is given twice.
 
     Raises:
         StoreError, DocumentError: as ``check`` does; or a document is given twice.
@@ -113,7 +114,7 @@ def check_group(graphs: Sequence[DocumentGraph], dimension: int, *, namespace: s
 
 
 def check_question(question: Question) -> None:
-    """Refuse a question whose texts cannot be stored.
+    """Check that the texts of a question and its answer can be stored.
 
     Raises:
         StoreError: a text holds half a surrogate pair.
@@ -139,7 +140,7 @@ def check_question(question: Question) -> None:
 
 
 def check_owner(stored: DocumentRecord, metadata: Mapping[str, MetadataValue]) -> None:
-    """Refuse to replace a document of another user or session, who would lose it.
+    """Check that new metadata name the user and session of the stored document that they would replace.
 
     The message does not name the stored user, because another user may read it.
 
@@ -155,7 +156,7 @@ def check_owner(stored: DocumentRecord, metadata: Mapping[str, MetadataValue]) -
 
 
 def check_metadata(record: DocumentRecord) -> None:
-    """Refuse metadata that cannot be stored.
+    """Check that the metadata of a document can be stored.
 
     Raises:
         DocumentError: the metadata hold half a surrogate pair.
