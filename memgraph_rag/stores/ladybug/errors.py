@@ -103,9 +103,9 @@ KNOWN_ERRORS: tuple[tuple[str, type[MemgraphRagError], str], ...] = (
 
 @contextmanager
 def convert_engine_errors(place: str) -> Iterator[None]:
-    """Convert exceptions of the engine or the system into errors of this library about this file.
+    """Convert exceptions of Ladybug or the system inside the block into errors of this library.
 
-    Errors of this library pass unchanged.
+    ``place`` is the path of the Ladybug file. Errors of this library pass unchanged.
     """
     try:
         yield
@@ -116,7 +116,7 @@ def convert_engine_errors(place: str) -> Iterator[None]:
 
 
 def translate(message: str, place: str) -> MemgraphRagError:
-    """Return the error for a foreign message. The first matching pattern of ``KNOWN_ERRORS`` decides."""
+    """Return the error of this library for a message of Ladybug or the system, by patterns in ``KNOWN_ERRORS``."""
     kind, sentence = next(
         (kind, sentence) for pattern, kind, sentence in KNOWN_ERRORS if re.search(pattern, message, re.IGNORECASE)
     )

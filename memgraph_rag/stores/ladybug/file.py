@@ -2,7 +2,7 @@
 
 The module knows neither documents nor namespaces. Invariants: a process opens a file once, for all stores and under all
 names of the file, because two openings destroy each other's writes. No other process has the file open
-(``ladybug_lock``). One thread at a time uses the engine, and a forked child never does. A transaction without a commit
+(``lock.py``). One thread at a time uses the engine, and a forked child never does. A transaction without a commit
 is rolled back. Only the owner can read the files that the engine writes. A file without changes stays the same, byte
 for byte.
 """
@@ -59,7 +59,7 @@ _opening = threading.Lock()
 
 
 def open_file(path: str, *, read_only: bool = False) -> LadybugFile:
-    """Return the open file at this path, which all callers share; each caller closes it once.
+    """Open the Ladybug file at a path, or return it if this process has it open. Each caller closes it once.
 
     A file to write is created if it does not exist. ``:memory:`` is a new, empty graph at each call, shared with none.
 
@@ -149,7 +149,7 @@ class LadybugFile:
                     _recover(place)
             is_there = place == IN_MEMORY or Path(place).exists()
             self.is_empty = is_there and not self.size and not has_log(place)
-            """Whether the file certainly holds no table, because it was never written to. Determined under the lock."""
+            """Whether the file certainly holds no table, because it was never written to."""
             self._open_engine()
             undone.pop_all()
 
@@ -162,17 +162,17 @@ class LadybugFile:
             return Path(self.place).stat().st_size
 
     def read(self, text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the rows of one reading statement, each by column name; the statement may use all threads."""
+        """Run one reading statement on all threads; return its rows, each a mapping by column name."""
         with self.lock:
             return _execute(self._reader, self.place, text, parameters)
 
     def look_up(self, text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the rows of a reading statement as ``read`` does; faster on few rows, as it uses one thread."""
+        """Run a reading statement as ``read`` does, but on one thread, which is faster for few rows."""
         with self.lock:
             return _execute(self._writer, self.place, text, parameters)
 
     def read_table(self, text: str, parameters: Mapping[str, Any]) -> pa.Table:
-        """Return the rows of one reading statement as an arrow table, without a Python object per number.
+        """Run one reading statement; return its rows as an arrow table, without a Python object per number.
 
         The engine reserves memory for a whole chunk before it fills it. Its default chunk has a million rows, which for
         one row with an embedding costs 1.7 GB and 80 to 300 ms.
@@ -185,9 +185,10 @@ class LadybugFile:
                 return result.get_as_arrow(min(max(rows, 1), _MOST_CHUNK))
 
     def transaction(self, work: Callable[[Execute], T], *, row_bytes: int = 0, script: str = "") -> T:
-        """Return the result of ``work`` after the commit of everything that it executed; roll back if it raises.
+        """Call ``work`` in a transaction, commit, and return its result; roll back if it raises.
 
         Args:
+            work: receives a function that executes a statement with parameters and returns its rows.
             row_bytes: approximate size of the write. If the disk has too little space, the write is refused at the
                 beginning.
             script: statements without parameters that begin the transaction, run together.
@@ -250,7 +251,7 @@ class LadybugFile:
         return self._writer
 
     def rewrite(self, fill: Callable[[LadybugFile], None]) -> None:
-        """Replace this file by another one: ``fill`` writes it, from an empty file next to this one.
+        """Replace this file by a new one: ``fill`` writes it, from an empty file next to this one.
 
         The old file stays until the new one is complete on the disk. After an interruption, one of the two is open and
         whole. In memory, nothing happens, and ``fill`` is not called.
@@ -352,7 +353,7 @@ class LadybugFile:
                 self._close_engine()
 
     def abandon(self) -> None:
-        """Keep the engine alive in a forked child: its destruction would wait for threads that the child lacks."""
+        """Never destroy the engine in a forked child: its destruction would wait for threads that the child lacks."""
         keep_for_ever(self._database, self._reader, self._writer)
 
 

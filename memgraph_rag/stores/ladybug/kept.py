@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 class KeptIndexes:
-    """The kept search indexes of one Ladybug file.
+    """The files next to one Ladybug file in which search indexes are kept for later processes.
 
     Args:
         lock: of the file. A writer of the file calls ``remove``, and holds the lock until its commit.
@@ -39,7 +39,7 @@ class KeptIndexes:
         self._may_be_there = True  # False after the folder was searched and holds no index
 
     def find(self, digest: str) -> Path | None:
-        """Return the path of the index with this digest (32 hexadecimal digits); None if there is none."""
+        """Return the path of the index file for a state, by its digest (32 hexadecimal digits); None if missing."""
         path = Path(f"{self._place}{_KEPT}{digest}")
         return path if path.is_file() else None
 
@@ -52,13 +52,13 @@ class KeptIndexes:
         return self._may_be_there
 
     def keep(self, write: Callable[[Path], None], *, nbytes: int, digest: Callable[[], str | None]) -> None:
-        """Keep the file that ``write`` fills; keep nothing if the disk is too full, or on Windows.
-
-        Nothing is kept either if ``digest`` returns None, or if the file cannot be written: no error is raised.
+        """Keep an index in a file. On a full disk, on Windows, or if the file cannot be written, do nothing.
 
         Args:
+            write: writes the index to a path.
             nbytes: approximate size of the file.
-            digest: called before and after the writing; it returns None if the index is out of date.
+            digest: returns the digest of the current state, or None if the index is out of date and must not be kept.
+                It is called before and after the writing.
         """
         if sys.platform == "win32":  # Windows cannot remove a file that a process has mapped
             return
@@ -94,7 +94,7 @@ class KeptIndexes:
             path.rename(f"{self._place}{_KEPT}{digest}")
 
     def remove(self, digest: str = "") -> None:
-        """Remove the index files of the namespace of a digest, or of all namespaces; also half-written ones.
+        """Delete the index files of the namespace to which a digest belongs, by default of all namespaces.
 
         The caller holds the lock of the file.
         """

@@ -52,7 +52,7 @@ class FileLock:
         self.abandon()
 
     def abandon(self) -> None:
-        """Close a forked child's copy of the lock. The parent keeps the lock."""
+        """Close the descriptors of the lock in a forked child. The parent keeps the lock."""
         descriptors, self._descriptors = self._descriptors, []
         for descriptor in descriptors:
             os.close(descriptor)
@@ -101,17 +101,17 @@ def _hold_now(place: str, *, shared: bool) -> FileLock:
 
 
 def abandon_all() -> None:
-    """Forget all locks, in a child that was just forked."""
+    """Forget all locks of files in a child that was just forked. The parent keeps them."""
     for file_lock in _held.values():
         file_lock.abandon()
     _held.clear()
 
 
 def open_place(path: str | Path) -> str | None:
-    """Return the path of the store that is open in this process and owns the file at this path; None if there is none.
+    """Return the path of the open store to which the file at ``path`` belongs; None if it belongs to no open store.
 
     The file may be the graph, its log, its lock or another file of the engine, also under another name or by a link.
-    None too if the path does not exist.
+    Only stores that are open in this process count.
     """
     try:
         status = Path(path).stat()

@@ -48,7 +48,7 @@ def mend(place: str) -> None:
 
 
 def require_whole(place: str) -> None:
-    """Refuse to read a file whose log must be mended first.
+    """Check that a file's log ends with a complete write, so that the file can be read without mending.
 
     Raises:
         StoreReadOnly: the log must be mended.
@@ -65,10 +65,9 @@ def require_whole(place: str) -> None:
 
 
 def count_committed_bytes(log: bytes) -> int | None:
-    """Return how many bytes of a log end with its last complete transaction or checkpoint.
+    """Return the number of bytes of a log up to the end of its last complete transaction or checkpoint.
 
-    Returns:
-        None for an unknown frame; the engine then handles the log.
+    The result is None if the log has an unknown form.
     """
     if not _is_sealed(log, 0, HEADER_BYTES):
         is_known = len(log) < HEADER_BYTES + BEGIN_BYTES or not any(log) or _COMMITTED in log

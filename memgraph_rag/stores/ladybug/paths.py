@@ -40,7 +40,7 @@ USUAL_NAME_BYTES, USUAL_PATH_BYTES = 255, 4096
 
 
 def real_place(path: str) -> str:
-    """Return the absolute path without links, with ``~`` as the home folder. It identifies a store, and may not exist.
+    """Return the absolute path without links and ``~``, which identifies a store. The file may not exist.
 
     Raises:
         SettingsError: the path is invalid.
@@ -60,7 +60,7 @@ def real_place(path: str) -> str:
 
 
 def check_place(place: str, *, read_only: bool) -> None:
-    """Refuse a name that is too long for the engine's files, and a file with several names.
+    """Check that a path can be that of a store: not too long for the engine's files, and without hard links.
 
     Raises:
         SettingsError: the name has the suffix of a rewritten file, which the next opening removes.
@@ -92,7 +92,7 @@ def check_place(place: str, *, read_only: bool) -> None:
 
 
 def has_log(place: str) -> bool:
-    """Return whether a log or the shadow file of a store's file has content: maybe writes that the file lacks."""
+    """Return whether a store's log or shadow file has content, which may be writes that the file itself lacks."""
     return any(log.exists() and log.stat().st_size for log in (Path(place + suffix) for suffix in PENDING))
 
 

@@ -35,9 +35,9 @@ with ladybug.Database(sys.argv[1], read_only=True) as database, ladybug.Connecti
 
 
 def try_file(path: Path, *, timeout_s: float = TIMEOUT_S) -> None:
-    """Open a file in another process, and read every column of it. Nothing is returned if no crash was seen.
+    """Check that Ladybug does not crash on a file: read every column of it in another process.
 
-    Where no process can be started, the file is not tried.
+    If no process can be started, nothing is checked.
 
     Raises:
         StoreError: the engine crashed on the file, or did not finish. An error that the engine reports is not raised

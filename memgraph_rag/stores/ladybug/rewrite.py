@@ -19,7 +19,7 @@ SOURCE, TARGET = "from id", "to id"
 
 
 def copy(old: LadybugFile, new: LadybugFile, *, but: Sequence[str] = (), further_sources: Sequence[str] = ()) -> None:
-    """Copy the rows of all tables except ``but`` into an empty file that has these tables.
+    """Copy the rows of all tables except ``but`` from the file ``old`` into ``new``, an empty file with these tables.
 
     Each table is a transaction of its own, and is in memory meanwhile.
 

@@ -20,12 +20,12 @@ logger = logging.getLogger(__name__)
 
 
 def scratch_path(place: str) -> Path:
-    """Return the path of the file that is written to replace this one. It exists only during the writing."""
+    """Return the path of the file that is written to replace the store at ``place``. It exists only for that time."""
     return Path(place + SCRATCH)
 
 
 def remove_scratch(place: str) -> bool:
-    """Remove the file that was to replace this one, with its engine files. Return False if there was none."""
+    """Remove the unfinished file that was to replace a store, with its engine files; return whether it existed."""
     scratch = str(scratch_path(place))
     with convert_engine_errors(scratch):
         paths = [path for suffix in ENGINE if (path := Path(scratch + suffix)).exists()]
@@ -35,13 +35,13 @@ def remove_scratch(place: str) -> bool:
 
 
 def remove_leftovers(place: str) -> None:
-    """Remove the files of a rewriting that was interrupted. The caller holds the file for writing."""
+    """Remove the files of an interrupted purge or reembedding of a store. The caller holds the lock for writing."""
     if remove_scratch(place):
         logger.warning("%s: a rewriting of it (purge, reembed) was interrupted; its files are removed", place)
 
 
 def list_damaged_logs(place: str) -> list[Path]:
-    """Return the paths of damaged logs of this file that were kept, sorted by name; empty if there are none."""
+    """Return the paths of the damaged logs that were set aside next to a store, sorted by name."""
     file = Path(place)
     ending = re.compile(re.escape(file.name + ASIDE) + r"(-\d+)?")
     with convert_engine_errors(place):
@@ -49,7 +49,7 @@ def list_damaged_logs(place: str) -> list[Path]:
 
 
 def new_damaged_log_path(place: str) -> Path:
-    """Return an unused path next to this file for a damaged log. No file is created."""
+    """Return an unused path next to a store, at which a damaged log can be set aside. No file is created."""
     names = itertools.chain([place + ASIDE], (f"{place}{ASIDE}-{number}" for number in itertools.count(2)))
     return next(path for path in map(Path, names) if not path.exists())
 

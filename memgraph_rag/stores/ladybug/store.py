@@ -60,7 +60,7 @@ FEW_ROWS = 32
 
 
 class LadybugStore(graph_writes.WrittenGraph):
-    """One namespace of a Ladybug file. Implements ``contracts.GraphStore``."""
+    """A ``GraphStore`` that keeps the graph of one namespace in a Ladybug file."""
 
     def __init__(self, file: LadybugFile, *, namespace: str, read_only: bool = False, dimension: int = 0) -> None:
         self._file = file

@@ -40,16 +40,16 @@ KINDS: tuple[RowKind, ...] = (POINTS, NAMES, RELATIONS, SECTIONS, ANNOTATIONS)
 
 
 class ArchivedRows(ArchivedPoints, ArchivedNames, ArchivedRelations, ArchivedSections, ArchivedAnnotations):
-    """The rows of all kinds, as fields of an archived document."""
+    """The fields of an archived document that hold the rows of its layers."""
 
 
 def find_kind(layer: str) -> RowKind:
-    """Return the kind of the rows of this layer; annotations for a layer without a kind of its own."""
+    """Return the kind of the rows that a layer stores; the kind of annotations for a user's own layer."""
     return next((kind for kind in KINDS if layer in (kind.layer, *kind.further_layers)), ANNOTATIONS)
 
 
 def group_kinds(layers: Iterable[str]) -> dict[RowKind, Collection[str]]:
-    """Return the kinds of rows of these layers, in the order of ``KINDS``, each with the names of its layers."""
+    """Group layers by the kind of their rows: return the layers' names of each kind, in the order of ``KINDS``."""
     names = list(layers)
     return {kind: of_kind for kind in KINDS if (of_kind := [name for name in names if find_kind(name) is kind])}
 
@@ -60,7 +60,7 @@ def list_layers(graph: DocumentGraph) -> set[str]:
 
 
 def list_misplaced_fields(layer: str, rows: LayerRows) -> list[str]:
-    """Return the non-empty fields of a layer's rows that belong to other layers.
+    """Return the names of non-empty fields in the rows that a layer built, but may not build.
 
     The layer ``relations`` may return the mentions that its relations need.
     """

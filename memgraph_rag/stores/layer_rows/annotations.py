@@ -24,7 +24,7 @@ class ArchivedAnnotations(TypedDict):
 
 
 class AnnotationRows(RowKind):
-    """The kind of annotations."""
+    """Checks, stores, reads and archives annotations."""
 
     layer: ClassVar[str] = ""
     fields: ClassVar[tuple[str, ...]] = ("annotations",)

@@ -29,7 +29,7 @@ Packed = tuple[tuple[Number, Number], str]
 
 
 class Places:
-    """The places of a document's nodes and the names of its entities, by id."""
+    """Converts ids for an archive: to the places of a document's nodes, and to the names of its entities."""
 
     def __init__(self, graph: DocumentGraph) -> None:
         self.segments = {segment.id: segment.index for segment in graph.segments}
@@ -57,13 +57,13 @@ class Ids:
 
 
 def pack(matrix: Matrix) -> list[Any]:
-    """Return a matrix in the form of ``Packed``."""
+    """Return a matrix in the form for an archive: its shape, and its numbers as float32 in base64."""
     numbers = np.ascontiguousarray(matrix, "<f4")
     return [list(numbers.shape), base64.b64encode(numbers.tobytes()).decode("ascii")]
 
 
 def unpack(value: Packed) -> Matrix:
-    """Return the matrix of a ``Packed`` value.
+    """Return the matrix of which ``value`` is the form in an archive, made by ``pack``.
 
     Raises:
         ValueError: the text is not base64, or does not match the shape.

@@ -23,9 +23,10 @@ from memgraph_rag.types import DocumentGraph, Matrix
 
 @dataclass(slots=True)
 class DocumentWrite:
-    """A running transaction: its statements, and the consequences of its deletions that are still open.
+    """A running transaction: functions that run its statements, and work that its deletions leave for its end.
 
     Attributes:
+        run, create, find_near: run a statement, store many rows, and find near-synonyms.
         found: the stored rows, by id, of the documents that the transaction names, as they were before its changes.
         removed_writings: the written forms of entities in the deleted mentions and titles.
         parted: ids of the entities that deleted relations joined.
@@ -48,7 +49,7 @@ class DocumentWrite:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Rows with embeddings: the name of the rows, the rows, and one vector per row, (n, d) float32."""
+    """Rows of one kind, ``what`` they are in a word, and their embeddings, (n, d) float32."""
 
     what: str
     rows: Sequence[object]
@@ -56,7 +57,7 @@ class Embedded:
 
 
 class RowKind(ABC):
-    """The rows of one layer, or of all layers without a kind of their own.
+    """How a store treats one kind of rows: those of one or two layers, or the annotations of users' own layers.
 
     Attributes:
         layer: the name of the layer; empty for the layers without a kind of their own.
@@ -76,7 +77,7 @@ class RowKind(ABC):
 
     @abstractmethod
     def check(self, graph: DocumentGraph, *, namespace: str) -> None:
-        """Refuse rows that a store could keep only in part.
+        """Check the rows of this kind in a graph before they are stored.
 
         Raises:
             StoreError: a rule of this kind is broken.
@@ -88,11 +89,11 @@ class RowKind(ABC):
 
     @abstractmethod
     def segment_ids(self, graph: DocumentGraph) -> Iterable[str]:
-        """Return the ids of the segments and points that the rows rest on; an id may come several times."""
+        """Return the ids of the segments and points from which the rows were derived; an id may occur several times."""
 
     @abstractmethod
     def counts(self, graph: DocumentGraph) -> Mapping[str, int]:
-        """Return the number of rows by label and relationship type, under the names that the store counts.
+        """Return the number of nodes and edges of this kind in a graph, by label and relationship type.
 
         A count may be 0. Entities are not counted.
         """
@@ -130,7 +131,7 @@ class RowKind(ABC):
 
     @abstractmethod
     def encode(self, graph: DocumentGraph, places: Places) -> dict[str, Any]:
-        """Return the rows as fields of an archived document, without ids."""
+        """Return the rows of a graph as fields of an archived document, with places instead of ids."""
 
     @abstractmethod
     def decode(self, archived: Mapping[str, Any], ids: Ids) -> dict[str, Any]:
@@ -142,7 +143,7 @@ class RowKind(ABC):
 
 
 def require(graph: DocumentGraph, rules: Mapping[str, bool]) -> None:
-    """Refuse a document that breaks a rule; ``rules`` says of each rule, in words, whether the document keeps it.
+    """Raise an error if a document breaks a rule. ``rules`` maps each rule, in words, to whether it is kept.
 
     Raises:
         StoreError: names the first broken rule.

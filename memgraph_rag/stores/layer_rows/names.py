@@ -30,7 +30,7 @@ class ArchivedNames(TypedDict):
 
 
 class NameRows(RowKind):
-    """The kind of mentions and titles."""
+    """Checks, stores, reads and archives mentions and titles, and updates the entities that they name."""
 
     layer: ClassVar[str] = "entities"
     fields: ClassVar[tuple[str, ...]] = ("mentions", "titles")
@@ -136,9 +136,10 @@ class NameRows(RowKind):
 
 
 def remove_mentions(write: DocumentWrite, document_ids: Sequence[str], is_wanted: Callable[[str], bool]) -> bool:
-    """Count the written forms of entities whose kind ``is_wanted``, as removed. Return whether there are any.
+    """Note the mentions and titles of documents that the caller will delete; return whether there are any.
 
-    No mention is deleted here: the caller does that. ``is_wanted`` also receives the kind of titles.
+    Args:
+        is_wanted: receives the kind of a mention, or ``TITLE_KIND``; returns whether it will be deleted.
     """
     surface_rows = write.run("read/count_surfaces", document_ids=document_ids)
     writings = rows.decode_writings(row for row in surface_rows if is_wanted(row["kind"]))

@@ -48,7 +48,7 @@ class ArchivedPoints(TypedDict):
 
 
 class PointRows(RowKind):
-    """The kind of information points."""
+    """Checks, stores, reads and archives information points and their SUMMARIZES edges."""
 
     layer: ClassVar[str] = "points"
     further_layers: ClassVar[tuple[str, ...]] = ("clusters",)

@@ -33,7 +33,7 @@ class ArchivedRelations(TypedDict):
 
 
 class RelationRows(RowKind):
-    """The kind of relations."""
+    """Checks, stores, reads and archives relations and their embeddings."""
 
     layer: ClassVar[str] = "relations"
     fields: ClassVar[tuple[str, ...]] = ("relations",)

@@ -27,7 +27,7 @@ class ArchivedSections(TypedDict):
 
 
 class SectionRows(RowKind):
-    """The kind of sections."""
+    """Checks, stores, reads and archives sections and their CONTAINS edges."""
 
     layer: ClassVar[str] = "outline"
     fields: ClassVar[tuple[str, ...]] = ("sections",)

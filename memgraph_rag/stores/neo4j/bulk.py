@@ -3,7 +3,7 @@
 A ``BulkWriter`` takes the place of a transaction on an empty database: ``graph_writes.replace`` and
 ``overview_writes.write_overviews`` run on it, and their rows go into CSV files, one per label or relationship type.
 Entities are collected in an SQLite file until the end, because many documents change the same entity. Invariant: after
-the import and a first opening (``neo4j_first_opening``) the database equals one that a store wrote, property by
+the import and a first opening (``first_opening.py``) the database equals one that a store wrote, property by
 property. Memory does not grow with the number of documents.
 """
 
@@ -73,7 +73,7 @@ FIRST_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class BulkFiles:
-    """Files for ``neo4j-admin``, and the number of documents, segments and entities in them."""
+    """The folder with files for ``neo4j-admin``, its options, and the number of documents, segments and entities."""
 
     folder: Path
     database: str
@@ -92,7 +92,12 @@ class BulkFiles:
 
 
 class BulkWriter:
-    """Writes the files of one namespace into an existing folder. A context manager, which closes the files."""
+    """Writes documents of one namespace into files for a bulk import. A context manager, which closes the files.
+
+    Args:
+        folder: an existing folder for the files.
+        database: the name of the database that the import will create.
+    """
 
     def __init__(self, folder: Path, *, database: str, namespace: str, embedder: str, dimension: int) -> None:
         self._folder = folder

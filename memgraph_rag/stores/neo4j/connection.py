@@ -150,9 +150,10 @@ class Neo4jConnection:
         self._bookmarks = driver.execute_query_bookmark_manager
 
     def read(self, operation: str, work: Callable[[Execute], T]) -> T:
-        """Return the result of ``work`` in one read transaction.
+        """Call ``work`` in a read transaction, and return its result.
 
-        ``work`` is called again after a lost connection, or if a row was deleted while it was read.
+        ``work`` receives a function that executes a statement. It is called again after a lost connection, or if a row
+        was deleted while it was read.
 
         Raises:
             StoreUnavailable: no server answered any more.
@@ -162,7 +163,7 @@ class Neo4jConnection:
     def stream(
         self, operation: str, text: str, parameters: Mapping[str, Any], row: Callable[[Mapping[str, Any]], T]
     ) -> list[T]:
-        """Return the rows of one reading statement, in order; ``row`` converts each as soon as it arrives.
+        """Run one reading statement; return its rows in order, each converted by ``row`` as soon as it arrives.
 
         After a lost connection the statement runs again, and ``row`` is called for all rows again. Earlier results are
         dropped. ``operation`` is the name of the operation in the metadata of the query and in the log.
@@ -194,7 +195,7 @@ class Neo4jConnection:
         return self._run_until_done(neo4j.READ_ACCESS, operation, once)
 
     def write(self, operation: str, work: Callable[[Execute], T]) -> T:
-        """Return the result of ``work`` after the commit of everything that it did; roll back if it raises.
+        """Call ``work`` in a transaction, commit, and return its result; roll back if it raises.
 
         ``work`` may be called again after a lost connection or a deadlock, and after a commit whose answer was lost. So
         doing ``work`` twice must leave the same graph. In that case the first result is returned, and an error of this
@@ -272,7 +273,7 @@ def _abandon_interrupted(session: neo4j.Session, kind: type[BaseException] | Non
 
 
 class TornRead(Exception):
-    """A row was deleted while it was read."""
+    """An error: a row was deleted while it was read, so that some of its values are null."""
 
 
 def _is_retryable(error: BaseException) -> bool:

@@ -35,7 +35,7 @@ _DOWNLOADS_AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """The parts of one version: the ``java`` program, the jars, and the class that starts the server."""
+    """A Neo4j server on the disk: its version, the ``java`` program, its jars, and the class that starts it."""
 
     version: str
     java: Path
@@ -44,7 +44,7 @@ class Distribution:
 
 
 def fetch(version: str = NEWEST, *, progress: Progress | None = None) -> Distribution:
-    """Return the distribution of a version; download it (about 200 MB) if it is not on this machine.
+    """Return the Neo4j server of a version; download it (about 200 MB) if it is not on this machine.
 
     If another process downloads any version, wait for it.
 

@@ -31,7 +31,7 @@ POLL_S = 60
 
 
 def await_indexes(run: Run) -> None:
-    """Wait until all indexes are usable, as long as one makes progress; a million segments take minutes.
+    """Wait until all indexes of the database are usable; a million segments take minutes.
 
     Raises:
         StoreError: an index failed, or no index made progress for ``STALLED_S`` seconds.
@@ -58,9 +58,10 @@ def await_indexes(run: Run) -> None:
 
 
 def complete(run: Run, hold: Callable[[Callable[[DocumentWrite], object]], object]) -> None:
-    """Add the empty lists of documents and overviews of a namespace, and link near-synonymous names.
+    """Complete an imported namespace: add empty lists that the importer left out, and link near-synonymous names.
 
     Args:
+        run: runs a reading statement of the namespace.
         hold: runs its argument in one transaction of the namespace, which does not count as a write.
     """
     for name in ("write/fill_document_lists", "write/fill_overview_lists"):
@@ -73,7 +74,7 @@ def complete(run: Run, hold: Callable[[Callable[[DocumentWrite], object]], objec
 
 
 def complete_words(run: Run, hold: Callable[[Callable[[DocumentWrite], object]], object]) -> None:
-    """Find the languages of a namespace's documents, and store the words of its segments that have none.
+    """Store the languages of a namespace's documents and the words of its segments for the full-text index, if missing.
 
     Args:
         hold: as for ``complete``.

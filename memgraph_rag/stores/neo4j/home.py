@@ -72,7 +72,7 @@ class Home:
         return (self._data / "databases" / "system").exists()
 
     def check(self) -> None:
-        """Refuse a path that is unusable as the folder. A path that does not exist yet passes.
+        """Check that the path is usable as the folder of a local Neo4j. A path that does not exist yet passes.
 
         Raises:
             SettingsError: it is not a folder or not within one, holds other files, or cannot be read.
@@ -138,7 +138,7 @@ class Home:
         rmtree(self._aside, ignore_errors=True)
 
     def drop_aside(self) -> None:
-        """Remove the files that were set aside. One rename makes their replacement final."""
+        """Delete the files that were set aside, after a successful import."""
         self._aside.rename(self._dropped)
         rmtree(self._dropped)
 
@@ -228,7 +228,7 @@ class Home:
         (self.path / "server.json").unlink(missing_ok=True)
 
     def write_generated_password(self, password: str) -> None:
-        """Keep a generated password in the folder."""
+        """Store a generated password in a file of the folder that only its owner can read."""
         self.write("credentials.json", json.dumps({"password": password}))
 
     def forget_generated_password(self) -> None:

@@ -19,7 +19,10 @@ ROWS_AT_ONCE = 1000
 
 
 def read_new_vectors(store: GraphStore, again: Callable[[DocumentGraph], DocumentGraph]) -> Vectors:
-    """Return the vectors of all documents of a store as ``again`` returns them; it is called once for each document."""
+    """Embed all documents of a store anew by ``again``, and return their new vectors.
+
+    ``again`` returns a copy of a document's graph with new vectors; it is called once for each document.
+    """
     vectors = Vectors()
     for graph in map(again, iterate_graphs(store, store.document_ids())):
         vectors.documents.append(graph.document.id)
@@ -32,9 +35,10 @@ def read_new_vectors(store: GraphStore, again: Callable[[DocumentGraph], Documen
 
 
 def find_near_pairs(columns: Columns, least: float) -> set[tuple[str, str]]:
-    """Return the pairs of ids of rows whose cosine is at least ``least``, each once, the earlier row first.
+    """Return the pairs of ids whose embeddings have a cosine of at least ``least``, each once, the earlier id first.
 
-    Rows need not have length 1.
+    Args:
+        columns: the columns ``id`` and ``embedding``; an embedding need not have length 1.
     """
     matrix, ids = np.asarray(columns["embedding"]), [str(row) for row in columns["id"]]
     unit = matrix / np.linalg.norm(matrix, axis=1, keepdims=True) if len(ids) else matrix

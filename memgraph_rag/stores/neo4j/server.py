@@ -88,7 +88,7 @@ def start(
     timeout_s: float = 120.0,
     progress: Progress | None = None,
 ) -> RunningServer:
-    """Return the server of a folder as soon as it answers; start it if it does not run. It keeps running afterwards.
+    """Start the Neo4j server of a folder if it does not run, and return it as soon as it answers. It keeps running.
 
     Args:
         home: folder for data, logs and settings; created if it does not exist.
@@ -159,9 +159,9 @@ def stop(home: Path | None = None, *, timeout_s: float = 60.0) -> bool:
 
 
 def local_server(uri: str, home: Path | None = None) -> RunningServer | None:
-    """Return the server that runs from ``home``, if ``uri`` names this machine and its Bolt port; else None.
+    """Return the running server of the folder ``home`` if ``uri`` is its address on this machine; else None.
 
-    The server is not asked, and may still be starting. No port means 7687, no ``home`` the default folder.
+    The server is not asked, and may still be starting. The default port is 7687.
 
     Raises:
         SettingsError: the folder cannot be read.

@@ -51,11 +51,11 @@ MOST_KEYWORDS = 512  # Lucene refuses more than 1,024 clauses
 
 
 class Overtaken(Exception):
-    """Another writer committed between a read and the transaction that depends on it."""
+    """An error: another writer committed between a read and the transaction that depends on it."""
 
 
 class Neo4jStore(graph_writes.WrittenGraph):
-    """One namespace of a Neo4j database. Implements ``contracts.GraphStore``."""
+    """A ``GraphStore`` that keeps the graph of one namespace in a Neo4j database."""
 
     def __init__(
         self,
