@@ -142,7 +142,7 @@ class _Order:
 
 
 class GraphSearch:
-    """A graph search over one namespace.
+    """Finds the segments of an index that answer a question, by personalised PageRank and learnt features.
 
     Args:
         namespace: the namespace of the index; entity ids are made with it.
@@ -158,14 +158,13 @@ class GraphSearch:
         return cosine_scale(self._embedder)
 
     def find(self, question: str, view: View, *, k: int, by_words: int = 0) -> list[SegmentMatch]:
-        """Return the k best segments of the view, best first, then further candidates that match the words best.
+        """Return the k best segments of a view for a question, best first, then further ones that match its words best.
 
-        There are fewer than k only if the view has fewer.
-        The scores are those of a graph search in ``SegmentSearch.find``. Several segments may have the score 0 and are
-        still in order. The caller holds the index's lock.
+        There are fewer than k only if the view has fewer. ``SegmentSearch.find`` explains the scores; several segments
+        may have the score 0 and are still in order. The caller holds the index's lock.
 
         Args:
-            by_words: the largest rank by words of a further candidate.
+            by_words: the largest rank in the order of keyword scores that a further segment may have; 0 for none.
         """
         if not len(view.rows):
             return []
@@ -279,7 +278,7 @@ class GraphSearch:
         return _order_candidates(view, candidates, figures @ WEIGHTS + before)
 
     def find_speaker_mismatch(self, question: str, view: View) -> tuple[str, str] | None:
-        """Return the one speaker whom the question names, and the other speaker who says what the question asks.
+        """Return (speaker whom the question names, other speaker who says what it asks), if they differ.
 
         Return None if there is no such other speaker, if the question names no speaker, several or its own asker, if a
         machine speaks, or if a segment of the view has no speaker. The caller holds the index's lock.
@@ -300,7 +299,7 @@ class GraphSearch:
         return turn_features(view, self.index.said, question, walk.by_vector, walk.by_words)
 
     def names(self, question: str) -> dict[str, str]:
-        """Return the names and document titles in the question, in its order: normal forms, each with its entity id.
+        """Return the names in a question and the document titles that it holds: entity ids by normal form, in order.
 
         A name inside a longer name is returned, too. Only titles of documents in the index are known, without those of
         conversations. The store may have no entity with that id. The caller holds the index's lock.
@@ -448,7 +447,7 @@ def _damping(view: View) -> Scores:
 
 
 def rank_places(scores: Scores, view: View, *, positive: bool = False, count: int = POOL) -> _Places:
-    """Return the places of the best scores, at most ``count``, best first.
+    """Return the positions of the best scores of a view's segments, at most ``count``, best first.
 
     Scores that are equal to nine digits, relative to the largest score, are ordered by id. The view must not be empty.
 

@@ -31,9 +31,10 @@ _MOST_UNKEPT = 64
 
 
 class NamespaceIndex(SegmentIndex):
-    """The segment index of one namespace, with one row a segment.
+    """The in-memory index of all segments of one namespace, which ``refresh`` brings up to date with the store.
 
     Args:
+        graph: the reader of the namespace.
         dimension: length of an embedding.
         most_bytes: about how much memory the index may take.
 
@@ -46,7 +47,7 @@ class NamespaceIndex(SegmentIndex):
         self._graph = graph
         self._most_bytes = most_bytes
         self.is_outgrown = False
-        """Whether a search with ``space="auto"`` found that the namespace does not fit into memory."""
+        """Whether a search with ``space="auto"`` found that the namespace needs more than ``most_bytes``."""
         super().__init__()
 
     @override
@@ -55,7 +56,7 @@ class NamespaceIndex(SegmentIndex):
         super()._clear()
 
     def refresh(self, version: int | None = None) -> None:
-        """Read the documents that this or another process wrote since the last refresh, and drop forgotten ones.
+        """Update the index: read documents written since the last refresh, by any process, and drop forgotten ones.
 
         The caller holds ``lock``. Without a newer version nothing changes.
 

@@ -29,7 +29,7 @@ Array = NDArray[Any]
 
 
 def write_index(arrays: Mapping[str, Array], path: Path) -> None:
-    """Write an index to ``path``, replacing the file's content in place.
+    """Write the arrays of an index, by name, to the file ``path``, replacing its content in place.
 
     Until the call has ended, the file is incomplete.
     """
@@ -48,7 +48,7 @@ def write_index(arrays: Mapping[str, Array], path: Path) -> None:
 
 
 def read_index(path: Path) -> dict[str, Array] | None:
-    """Return the index in a file; None if the file is missing, damaged, or of another format.
+    """Read the arrays of an index, by name, from a file; None if it is missing, damaged, or of another format.
 
     The arrays are read-only and mapped to the file, so that only the pages that a search needs take memory of the
     process. Before that, ordinary reads of the file compare the checksums, because reads of a map would keep all pages.

@@ -26,7 +26,7 @@ def list_known_modes() -> tuple[str, ...]:
 
 
 def find_mode(mode: object, **arguments: Any) -> SearchMode:
-    """Return a mode that is not part of the core: an installed system's mode by name, or the given object itself.
+    """Return a search mode that is not part of the core: an installed system's by its name, or ``mode`` itself.
 
     A system's mode is a new object at each call, built with these arguments. With an object, they are ignored.
 
@@ -60,7 +60,7 @@ class _AddSegments(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModeContext:
-    """The context of one call; ``contracts.SearchContext`` documents each attribute."""
+    """What a search mode may use during one search; ``contracts.SearchContext`` documents each attribute."""
 
     graph: SearchedGraph
     embedder: Embedder

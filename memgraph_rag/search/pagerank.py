@@ -26,7 +26,7 @@ _LEFT = 4e-6  # share of the error that Chebyshev's steps leave: 8 steps at a da
 
 
 def solve_pagerank(view: View, segments: Scores, seeds: Mapping[int, float], *, damping: Scores) -> Scores:
-    """Return (n,) the share of a random walk's time on each segment.
+    """Return (n,) the mass of each segment: the share of time that a random walk with restarts spends on it.
 
     The walk follows edges in proportion to their weight and restarts from the reset. ``damping`` is the share of a
     segment's mass that arrives over edges; entities use the largest damping. A node without edges keeps its reset.
@@ -80,9 +80,10 @@ def solve_pagerank(view: View, segments: Scores, seeds: Mapping[int, float], *, 
 def segment_entity_masses(
     view: View, on_segments: Scores, places: Sequence[int], seeds: Mapping[int, float], *, damping: Scores
 ) -> list[Scores]:
-    """Return for each segment (e,) the masses of its entities, from the masses that ``solve_pagerank`` returned.
+    """Return for each segment (e,) the masses of its entities, in the order of the incidence's columns.
 
     Args:
+        on_segments: (n,) the masses of all segments, from ``solve_pagerank``.
         places: the places of the segments in the view.
         seeds: as for ``solve_pagerank``.
     """

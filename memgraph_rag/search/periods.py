@@ -18,7 +18,7 @@ _GROWTH = 4  # factor of the next fetch, after a fetch with too few items that c
 Item = TypeVar("Item")
 
 Within = Callable[[Sequence[str]], Collection[str]]
-"""Return those of the given segment ids that count."""
+"""A filter: it receives ids of segments, and returns the ids that may be results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class AsOf:
         return document_id in self.documents and document_id not in self.whole
 
     def may_read(self, node: Node) -> bool:
-        """Return whether everything that the node says was said within the time span.
+        """Return whether a question about the time span may read a node: all that it says was said within the span.
 
         A segment must be in ``segments``. All documents of a point or an overview must be in ``whole``. An echo may not
         be read, because the index does not hold it.
@@ -57,7 +57,7 @@ class AsOf:
 
 
 def select_period(index: NamespaceIndex, extent: Extent) -> AsOf:
-    """Return the part of the index that was said within the extent's time span, in all documents.
+    """Return the ids of all segments and documents of an index that were said within the extent's time span.
 
     The documents of the extent are not applied. A segment without a time counts with the time at which its document was
     added. The caller holds the index's lock and has refreshed the index.
@@ -72,7 +72,7 @@ def select_period(index: NamespaceIndex, extent: Extent) -> AsOf:
 
 
 def find_best(fetch: Callable[[int], list[Item]], k: int, may_count: Callable[[Item], bool]) -> list[Item]:
-    """Return the k best items that count, best first; fewer if ``fetch`` has no more.
+    """Return the k best items for which ``may_count`` returns True, best first; fewer if ``fetch`` has no more.
 
     ``fetch(n)`` returns the n best items of all. It is called again with a larger n until k items count.
 
@@ -83,10 +83,10 @@ def find_best(fetch: Callable[[int], list[Item]], k: int, may_count: Callable[[I
 
 
 def fetch_best(fetch: Callable[[int], list[Hit]], k: int, within: Within | None) -> list[Hit]:
-    """Return the k best hits whose segment counts, best first; fewer if ``fetch`` has no more.
+    """Return the k best hits that the filter ``within`` keeps, best first; fewer if ``fetch`` has no more.
 
-    Without ``within`` all hits count. ``fetch(n)`` returns the n best hits of all. It is called again with a larger n
-    until k hits count.
+    If ``within`` is None, all hits are kept. ``fetch(n)`` returns the n best hits of all. It is called again with a
+    larger n until k hits are kept.
     """
     if within is None:
         return fetch(k)

@@ -45,7 +45,10 @@ _UNSEEN = 0.5  # number of rows assumed for a word that no row of the sample hol
 
 
 class PoolReader:
-    """A reader of pools for the questions on one namespace. Several threads may use it."""
+    """Draws from the database, for each question, the pool of segments that a graph search needs, as an index.
+
+    Several threads may use it.
+    """
 
     def __init__(self, graph: SearchedGraph, embedder: Embedder) -> None:
         self._graph = graph
@@ -183,7 +186,7 @@ class _Background:
 
 
 def find_ids_in_period(graph: SearchedGraph, extent: Extent, segment_ids: Sequence[str]) -> frozenset[str]:
-    """Return the ids of those given segments that exist and whose time is in the extent's period (start in, end out).
+    """Return the given ids of segments that exist and were said in the extent's period (start in, end out).
 
     A segment without a time has the time at which its document was added. Without a period, the ids of all existing
     segments are returned.

@@ -70,7 +70,7 @@ _LEAST = 1e-6  # share of the largest mass: smaller masses all count as this
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The results of the walks for a question; candidates are compared with them.
+    """A question and the results of its first two walks, with which the features compare each candidate.
 
     Attributes:
         terms: the question's words, as ``KeywordIndex.terms`` returns them.
@@ -98,9 +98,10 @@ def features(
     *,
     scale: CosineScale = CosineScale(),  # noqa: B008 - it is frozen
 ) -> NDArray[np.float64]:
-    """Return (c, len(FEATURES)) the features of the candidates, which are places in the view.
+    """Return (c, len(FEATURES)) the features of candidate passages, by which ``WEIGHTS`` orders them.
 
     Args:
+        candidates: (c,) positions in the view.
         titles: (c + 2,) titles of the candidates' documents, then of the documents of ``start.starts``.
         scale: reads the cosine of each candidate to the second of ``start.starts``.
     """
@@ -143,7 +144,12 @@ def features(
 def turn_features(
     view: View, said: Said, question: str, cosines: NDArray[np.float64], bm25: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return (n, len(TURN_FEATURES)) the features of all segments of a view in which every segment has a speaker."""
+    """Return (n, len(TURN_FEATURES)) the features of all segments of a view of conversations, for ``TURN_WEIGHTS``.
+
+    Args:
+        said: the speakers of the index.
+        cosines, bm25: (n,) the similarity of each segment to the question, by meaning and by words.
+    """
     rows, side = view.rows, find_asked_side(question)
     named = find_named_speakers(question, {said.names[int(place)] for place in np.unique(said.speakers[rows])})
     is_machines = np.array([is_machine(name) for name in said.names], bool)[said.speakers[rows]]
@@ -168,7 +174,7 @@ def turn_features(
 
 
 def score_positions(candidates: int) -> NDArray[np.float64]:
-    """Return (c,) the score of each position in the order of the walks: minus the log of (position + 3).
+    """Return (c,) the score that a candidate gets for its position in the fused order: -log(position + 3).
 
     The weight 1 was chosen out of 0, 0.5, 1, 2 and 4, by the mean of R@2 and R@5 on each of the two sets with the
     weights from the other one.
@@ -177,7 +183,7 @@ def score_positions(candidates: int) -> NDArray[np.float64]:
 
 
 def shares(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return (c,) the probability of each candidate, from its weighted sum (softmax); the probabilities sum to 1.
+    """Return (c,) the probability of each candidate, the softmax of the scores; the probabilities sum to 1.
 
     Raises:
         ValueError: there are no scores.

@@ -32,7 +32,7 @@ Rows = NDArray[np.int64]
 
 
 class RowIds:
-    """(n,) ids of segments by place; ``heads`` are numbers from their first eight bytes, in the order of the ids."""
+    """The (n,) ids of a view's segments, read by position; ``heads`` are numbers of their first bytes, for sorting."""
 
     def __init__(self, ids: TextList, heads: NDArray[np.uint64], rows: Rows) -> None:
         self._ids, self._rows, self.heads = ids, rows, heads
@@ -47,7 +47,7 @@ class RowIds:
         return iter(self._ids.select(self._rows.tolist()))
 
     def number_by_id(self, places: Rows) -> NDArray[np.integer[Any]]:
-        """Return (p,) numbers in the order of the ids at these places; equal places have equal numbers."""
+        """Return (p,) numbers that sort as the ids at these positions do; equal positions have equal numbers."""
         heads = self.heads[places]
         if len(np.unique(heads)) == len(np.unique(places)):
             return heads
@@ -121,7 +121,7 @@ class View:
 
     @cached_property
     def joint_entities(self) -> JointEntities:
-        """The entities that join segments."""
+        """The entities with at least two edges in the view, which join segments; computed once."""
         is_joint = self.edge_counts > 1
         columns = np.flatnonzero(is_joint)
         columns = columns[np.argsort(self.edge_counts[columns], kind="stable")]  # like lengths together: twice as fast
@@ -150,7 +150,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class JointEntities:
-    """The entities with at least two edges in a view. Each of the other entities joins nothing.
+    """Matrices of the entities with at least two edges in a view; only these entities join segments.
 
     Attributes:
         columns: (j,) their columns of the incidence.
@@ -169,7 +169,7 @@ class JointEntities:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """The speakers of conversations, by row of the index.
+    """Who said each row of an index: speakers and turns of conversations, in arrays by row.
 
     Attributes:
         names: the names of all speakers, each once; the first name is empty and belongs to rows without a speaker.
@@ -198,7 +198,7 @@ _TABLES = ("_ids", "_documents", "_titles", "_entities", "_speakers")
 
 
 class SegmentIndex:
-    """An index with one row a segment, for one thread at a time."""
+    """An in-memory index of segments, one row each, with vectors, words and edges to entities. For one thread."""
 
     def __init__(self) -> None:
         self._clear()
@@ -245,7 +245,7 @@ class SegmentIndex:
         return self._embeddings.nbytes + copies + self.keywords.nbytes + edges + tables + rows
 
     def __len__(self) -> int:
-        """Return how many segments a search can find."""
+        """Return the number of segments in the index, without removed ones."""
         return int(self.live.sum())
 
     def append(self, segments: Sequence[IndexedSegment]) -> None:
@@ -382,10 +382,9 @@ class SegmentIndex:
     # ── looking ──────────────────────────────────────────────────────────────────────────────────────────
 
     def view(self, extent: Extent = Extent()) -> View:  # noqa: B008 - it is frozen
-        """Return the rows of the extent's documents that are in its period.
+        """Return a view of the segments of the extent's documents that were said in its period; by default of all.
 
-        A segment without a time counts with the time at which its document was added. Unknown documents are ignored. By
-        default all rows that were not removed.
+        A segment without a time counts with the time at which its document was added. Unknown documents are ignored.
         """
         if extent.is_everything:
             if self._whole is None:
@@ -424,7 +423,7 @@ class SegmentIndex:
         return self._ids.select(newest[:k].tolist())
 
     def mentions(self, view: View) -> sparse.csr_matrix:
-        """Return (n, entities) the edges between segments and entities, also for a view of a single document.
+        """Return the (n, entities) matrix of edges from a view's segments to entities, also for a single document.
 
         Segments of conversations have no edges.
         """
@@ -436,18 +435,18 @@ class SegmentIndex:
         return [*self._entities]
 
     def select_entity_ids(self, columns: Iterable[int]) -> list[str]:
-        """Return the entity ids of columns of the incidence."""
+        """Return the ids of the entities at columns of the incidence, in order."""
         return self._entities.select(columns)
 
     def find_columns(self, entity_ids: Iterable[str]) -> dict[str, int]:
-        """Return each entity's column of the incidence, without entities to which the index has never held an edge.
+        """Return the column of the incidence of each of these entities; an entity that never had an edge is left out.
 
         An entity keeps its column after its segments were removed. Segments of conversations have no edges.
         """
         return self._entities.find_all(entity_ids)
 
     def find_titles(self, entity_ids: Iterable[str]) -> set[str]:
-        """Return those of the entities that a document's title names.
+        """Return the given ids of entities that the title of a document names.
 
         The titles of removed documents count, the titles of conversations do not.
         """
@@ -459,9 +458,9 @@ class SegmentIndex:
         return Said(tuple(self._speakers), self._said_by, self._turns, self._lengths, self._asks, self._with_machine)
 
     def kinds(self, view: View) -> tuple[View, ...]:
-        """Return two views, the rows with a speaker and then the rows without one.
+        """Split a view into two: segments of conversations, then other segments.
 
-        If the view holds only one kind, or nothing, return the view alone.
+        If the view has only one kind of segments, or no segment, return the view alone.
         """
         if self._kinds is not None and view is self._whole:
             return self._kinds
@@ -473,7 +472,7 @@ class SegmentIndex:
         return kinds
 
     def is_talk(self, view: View) -> bool:
-        """Return whether every row of the view has a speaker; True for an empty view."""
+        """Return whether all segments of a view belong to conversations (have a speaker); True for an empty view."""
         return bool((self._said_by[view.rows] > 0).all())
 
     def list_document_rows(self, view: View, document_id: str) -> tuple[NDArray[np.object_], Rows]:
@@ -540,7 +539,7 @@ def _count_equals(values: Rows) -> Rows:
 
 
 def row_edges(matrix: sparse.csr_matrix, row: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return (e,) the columns and (e,) the weights of one row's edges; both are empty for a row without edges."""
+    """Return (e,) the columns and (e,) the values of the entries in one row of a sparse matrix."""
     start, end = (int(offset) for offset in np.asarray(matrix.indptr)[row : row + 2])
     return np.asarray(matrix.indices[start:end], np.int64), np.asarray(matrix.data[start:end], np.float64)
 

@@ -44,7 +44,7 @@ _POOL = 50  # candidates that each list contributes to a fusion
 
 
 class SegmentSearch:
-    """All search modes over one namespace. Several threads may use it; graph searches wait for each other.
+    """Finds segments of one namespace, in all search modes. Several threads may use it; graph searches take turns.
 
     Args:
         most_bytes: about how much memory a graph search may hold.
@@ -117,7 +117,7 @@ class SegmentSearch:
         mode: str | SearchMode = "graph",
         extent: Extent = Extent(),  # noqa: B008 - it is frozen
     ) -> list[Evidence]:
-        """Return the k best segments of an extent, best first; fewer if fewer match.
+        """Return the k best segments of an extent (documents and a time span) for a query, best first.
 
         A graph search puts the segments first that hold the query word for word. Its score is a probability among the
         candidates that ``ranking`` compares, 0 for segments after them, and a fused reciprocal rank in texts without
@@ -163,7 +163,7 @@ class SegmentSearch:
             yield self.index, self.index.view(extent)
 
     def read_evidence(self, ids: Sequence[str]) -> dict[str, Evidence]:
-        """Return these segments by id, in order, as evidence with the score 0 and without ranks.
+        """Read segments from the store; return them by id, in order, as evidence with the score 0 and without ranks.
 
         Ids without a stored segment are left out.
         """
@@ -171,15 +171,9 @@ class SegmentSearch:
         return {item.segment.id: item for item in self._evidence(matches)} if ids else {}
 
     def search_core(
-        self,
-        query: str,
-        k: int,
-        mode: str,
-        extent: Extent,
-        *,
-        most_said: int,
+        self, query: str, k: int, mode: str, extent: Extent, *, most_said: int
     ) -> tuple[list[Evidence], dict[str, SegmentMatch]]:
-        """Return the best segments for a mode of the core, and the matches by id (empty unless the mode is "graph").
+        """Return the best segments by a mode of the core, and the graph search's matches by id (else empty).
 
         There are k segments, or ``most_said`` if that is more, the mode is "graph" and the namespace has speakers.
         There are fewer if fewer match. Forgotten segments are left out of the first result only.
@@ -202,7 +196,7 @@ class SegmentSearch:
         return find_ids_in_period(self._graph, extent, ids)
 
     def select_period(self, extent: Extent) -> AsOf:
-        """Return the part of the namespace that was said within the extent's time span, in all documents.
+        """Return the ids of all segments and documents of the namespace that were said within the extent's time span.
 
         The field ``documents`` of the extent is not applied.
 
@@ -214,7 +208,7 @@ class SegmentSearch:
             return select_period(self.index, extent)
 
     def find_speaker_mismatch(self, question: str, extent: Extent) -> tuple[str, str] | None:
-        """Return the one speaker whom a question names, and the other speaker who says what the question asks.
+        """Return (speaker whom a question names, other speaker who says what it asks), if they differ.
 
         Return None if there is no such other speaker, or if a document of the extent is not a conversation. For a
         namespace that does not fit into memory the question's pool is checked in place of the extent.
@@ -236,7 +230,7 @@ class SegmentSearch:
         return {_find_spelling(name, question): is_held for name, is_held in check_names(names, texts).items()}
 
     def find_similar_names(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
-        """Return the names in the texts that are spelt almost like one of the given names, each once.
+        """Return the names in texts that are spelt almost like one of the given names, as the texts spell them.
 
         A given name that a text holds gives no similar name.
         """

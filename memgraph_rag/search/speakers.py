@@ -20,7 +20,7 @@ from memgraph_rag.lexical.roles import is_machine
 from memgraph_rag.lexical.tokenize import words
 
 Side = Literal["human", "machine", "both", ""]
-"""A side of a conversation with a machine; empty if the question asks for none in particular."""
+"""A side of a conversation with a machine; empty if the question does not ask for a side."""
 
 ANOTHER = 0.55
 """The smallest share of another speaker; chosen on four of locomo's conversations at a time (``docs/decisions``)."""
@@ -42,7 +42,7 @@ _OF_BOTH = re.compile(r"\b(?:summar(?:y|ies|i[sz]e)|overview|outline|recap)\b", 
 
 
 def find_asked_side(question: str) -> Side:
-    """Return whose words a question asks for in a chat of its asker with a machine; empty if it does not say.
+    """Return whose turns a question asks for, in a chat of its asker with a machine; empty if it asks for no side.
 
     A question about the asker's deeds asks for the human's turns, however often the machine repeats them. A summary
     needs both sides, whomever else the question names. English only.
@@ -82,10 +82,10 @@ def find_only_speaker(question: str, speakers: Iterable[str]) -> str | None:
 
 
 def find_other_speaker(wanted: str, speakers: Sequence[str], shares: NDArray[np.float64]) -> str | None:
-    """Return the other speaker with the largest sum of shares, ties by name; None if there is none or a machine speaks.
+    """Return the speaker other than ``wanted`` who most probably says what a question asks; None if nobody does.
 
-    The sum must be at least ``ANOTHER`` of the two speakers' sums together. Only the ``WEIGHED`` largest shares are
-    summed.
+    It is the speaker with the largest sum of shares, ties by name. The sum must be at least ``ANOTHER`` of the two
+    speakers' sums together. Only the ``WEIGHED`` largest shares are summed. None too if a machine speaks.
 
     Args:
         wanted: the speaker of whom the question asks.

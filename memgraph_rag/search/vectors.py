@@ -23,7 +23,7 @@ _ARRAYS = ("_coarse", "_fine", "_steps")
 
 
 class RowVectors:
-    """(n, d) vectors by row. A vector is its step times (coarse + fine / 254)."""
+    """An (n, d) matrix of vectors in 16 bits a number. A vector is its step times (coarse + fine / 254)."""
 
     def __init__(self, coarse: NDArray[np.int8], fine: NDArray[np.int8], steps: NDArray[np.float32]) -> None:
         self._coarse, self._fine, self._steps = coarse, fine, steps  # perhaps with room for further rows
@@ -31,7 +31,7 @@ class RowVectors:
 
     @classmethod
     def encode(cls, matrix: Matrix) -> Self:
-        """Return the rows of a matrix."""
+        """Return the rows of a float matrix in the compact form."""
         largest = np.abs(matrix).max(axis=1, initial=0.0)
         steps = np.where(largest > 0, largest / 127, 1.0).astype(np.float32)
         scaled = matrix / steps[:, None]
@@ -40,12 +40,12 @@ class RowVectors:
 
     @classmethod
     def restore(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Return the rows of these ``arrays``, which are never written to."""
+        """Return the vectors that ``arrays`` of another object hold; the arrays are never written to."""
         return cls(*(arrays[name] for name in _ARRAYS))
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays by name, not copied, for ``restore``."""
+        """The content as arrays by name, not copied, for ``restore``."""
         return {name: getattr(self, name)[: self._count] for name in _ARRAYS}
 
     @property
@@ -87,7 +87,7 @@ class RowVectors:
         return products
 
     def select(self, rows: NDArray[np.int64]) -> Self:
-        """Return these rising rows; adjacent rows are slices without a copy, which processes share."""
+        """Return an object of these rows, given in rising order; adjacent rows are not copied."""
         is_slice = len(rows) and rows[-1] - rows[0] + 1 == len(rows)
         chosen = slice(rows[0], rows[-1] + 1) if is_slice else rows
         return type(self)(*(array[chosen] for array in self.arrays.values()))

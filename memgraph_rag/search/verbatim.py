@@ -21,11 +21,11 @@ _MAY_BE_HEADING = re.compile(r"^[ \t>]{0,20}#{1,6}[ \t]+\S.*$|^.+$(?=\n[ \t>]{0,
 
 
 def order_verbatim(query: str, evidence: Sequence[Evidence]) -> list[Evidence]:
-    """Return the results of a search, those first with a heading equal to the query, then those that hold the query.
+    """Reorder search results: those with a heading equal to the query come first, then those that hold the query.
 
     A heading is equal if it has the same stems without function words; one with the same words comes before. Case and
-    punctuation do not count. A turn that says nothing but the query, as when it was asked before, is not moved. Each
-    place keeps its score.
+    punctuation do not count. A turn that says only the query, as when it was asked before, is not moved. The scores
+    stay in their order: the first result has the first score.
     """
     asked, language = words(query), guess_language(query)
     stems = _stems(query, language)
