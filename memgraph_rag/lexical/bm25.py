@@ -17,15 +17,7 @@ from scipy import sparse
 
 from memgraph_rag.lexical import dates
 from memgraph_rag.lexical.text_table import TextList, TextTable
-from memgraph_rag.lexical.tokenize import (
-    STOP_WORDS,
-    is_lone_letter,
-    keywords,
-    query_terms,
-    stemmer_name,
-    term,
-    words,
-)
+from memgraph_rag.lexical.tokenize import STOP_WORDS, is_lone_letter, keywords, query_terms, stemmer_name, term, words
 
 K1, B = 0.9, 0.4
 """BM25's saturation of repeated words, and its penalty of long texts: better here than 1.2 and 0.75."""
@@ -82,7 +74,7 @@ class KeywordIndex:
         return len(self) - int(np.searchsorted(self._starts, self._starts[-1] - len(self._counts)))
 
     def pack(self) -> dict[str, NDArray[Any]]:
-        """Return the whole content as arrays by name, which are not copied."""
+        """Return the whole content as arrays by name, for ``restore``; they are not copied."""
         tables = {name: getattr(self, name).pack() for name in _TABLES}
         words = {f"{name} {part}": array for name, arrays in tables.items() for part, array in arrays.items()}
         return {name: getattr(self, name) for name in _ARRAYS} | words
@@ -199,7 +191,7 @@ class KeywordIndex:
         return 1.0 if all(map(is_lone_letter, asked)) else len(self.find_held(asked, rows)) / len(asked)
 
     def find_word_numbers(self, text: str, row: int) -> NDArray[np.int32]:
-        """Return the sorted numbers of the words of a text, each once, stemmed as the words of a row are."""
+        """Return the sorted numbers of a text's words that the index knows, stemmed in the language of a row."""
         return self.select_words(self._find_terms(text, [self._stemmers[int(self._stemmed_by[row])]], []))
 
     def row_terms(self, row: int) -> NDArray[np.int32]:
@@ -207,7 +199,7 @@ class KeywordIndex:
         return np.sort(self._terms[self._starts[row] : self._starts[row + 1]])
 
     def holds(self, rows: NDArray[np.int64], terms: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Return (len(rows), len(terms)) whether each row holds each of the sorted terms."""
+        """Return a (len(rows), len(terms)) bool matrix: whether each row holds each of the terms, which are sorted."""
         entries, of = row_entries(self._starts, rows)
         places = np.searchsorted(terms, self._terms[entries])
         is_hit = np.append(terms, -1)[places] == self._terms[entries]
@@ -265,7 +257,7 @@ class KeywordIndex:
     def rarity(
         self, terms: NDArray[np.int32], rows: NDArray[np.int64], weights: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
-        """Return (len(terms),) the idf of each term among these rows; 0 for a term that no row holds.
+        """Return (len(terms),) how rare each term is among these rows (its idf); 0 for a term that no row holds.
 
         The arguments are those of ``scores``.
         """
@@ -316,7 +308,7 @@ class KeywordIndex:
 
 
 def row_entries(ends: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the places of all entries of some rows, and for each entry its row's place in ``rows``.
+    """Return the positions of all entries of some rows of a sparse matrix, and for each its row's place in ``rows``.
 
     Args:
         ends: (all rows + 1,) the place where the entries of each row begin, and their end (``indptr`` of a CSR matrix).
@@ -341,6 +333,6 @@ def _idf(holding: NDArray[np.float64], rows: float) -> NDArray[np.float64]:
 
 
 def most_frequent(texts_by_stemmer: Mapping[str, int]) -> list[str]:
-    """Return the stemmers of the most texts, at most ``MOST_STEMMERS``, in alphabetical order; ties by name."""
+    """Return the names of the stemmers that the most texts use, at most ``MOST_STEMMERS``, in alphabetical order."""
     ordered = sorted(texts_by_stemmer, key=lambda name: (-texts_by_stemmer[name], name))
     return sorted(ordered[:MOST_STEMMERS])

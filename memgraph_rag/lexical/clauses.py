@@ -143,9 +143,9 @@ def _make_clause(
 
 
 def asserts(clause: str) -> bool:
-    """Return whether a clause asserts something: no wish, supposition, plan, past habit, or another person's words.
+    """Return whether a clause states something as a fact of the speaker's own.
 
-    A clause without an English sign of one of these asserts something.
+    It does not if it has an English sign of a wish, a supposition, a plan, a past habit, or another person's words.
 
     >>> asserts("I live in Rome"), asserts("I might move to Rome"), asserts("Tom told me that Rome is my home")
     (True, False, False)
@@ -154,9 +154,9 @@ def asserts(clause: str) -> bool:
 
 
 def is_of_now(clause: str) -> bool:
-    """Return whether a clause's assertion may hold at present: no past time or state, no short stay, no former thing.
+    """Return whether what a clause states may be true now: it has no sign of a past time, a short stay, a former thing.
 
-    A word such as "still", "now", "since" or "have" outweighs these signs. A clause without a sign may hold.
+    A word such as "still", "now", "since" or "have" outweighs these signs.
 
     >>> is_of_now("I moved to Rome"), is_of_now("I lived in Rome"), is_of_now("My old phone is a Nokia")
     (True, False, False)

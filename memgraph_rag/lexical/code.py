@@ -52,7 +52,7 @@ def find_program_language(title: str) -> str | None:
 def identifiers(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield the (start, end), in the whole text, of each compound identifier between ``start`` and ``end``.
 
-    It is one word with an underscore or a capital inside: ``get_user``, ``getUser``. A dot ends the word.
+    A compound identifier has an underscore or a capital inside: ``get_user``, ``getUser``. A dot ends it.
     """
     return (match.span() for match in _IDENTIFIER.finditer(text, start, end))
 

@@ -49,7 +49,7 @@ _Day = tuple[int, int, int]  # year (0 if not given), month, day
 
 
 def list_day_terms(text: str) -> list[str]:
-    """Return the terms of the days in a text, as often as the text names them.
+    """Return the search terms of the days that a text names, for its index, as often as it names them.
 
     A day with a year has two terms: with the year and without it. A day without a year also has two: without a year,
     and a term that says that the year is missing. A day with two readings ("3/4/2026") has the terms of both.
@@ -64,7 +64,7 @@ def list_day_terms(text: str) -> list[str]:
 
 
 def list_query_terms(question: str) -> list[str]:
-    """Return the terms that find texts with the days of a question, each once.
+    """Return the search terms of the days that a question names, each once; they match those of ``list_day_terms``.
 
     A day with a year finds that day, and the same day in a text without a year. A day without a year finds it in any
     year.
@@ -80,7 +80,7 @@ def list_query_terms(question: str) -> list[str]:
 
 
 def find_days_near(text: str, near: date) -> list[tuple[int, int, date]]:
-    """Return start, end and day of each day that a text names and that has one reading.
+    """Return (start, end, day) of each day that a text names in characters ``start`` to ``end`` with one reading.
 
     A day without a year is the one nearest to ``near``.
 

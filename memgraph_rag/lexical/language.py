@@ -174,7 +174,7 @@ def kind_of_text(text: str) -> str:
 
 
 def kind_of_pair(question: str, text: str) -> str:
-    """Return the kind of the pair of a question and a text that is compared with it.
+    """Return the kind of text, as ``kind_of_text``, by which the cosine of a question and a text is read.
 
     A question in another script than Latin decides; else the text, which has more words.
     """

@@ -72,13 +72,17 @@ class MarkdownHeading(NamedTuple):
 
 
 class PlainText(NamedTuple):
-    """A text without markup, and the place of each of its characters in the original; None if the two are equal."""
+    """A text without markup.
+
+    Attributes:
+        places: the position of each of its characters in the original; None if the two texts are equal.
+    """
 
     text: str
     places: Sequence[int] | None = None
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return the span of the original that holds these characters; the longest part of it without markup within."""
+        """Return the (start, end) in the original of characters of this text: the longest part without markup in it."""
         if self.places is None or start >= end:
             return start, end
         edges = [place for place in range(start + 1, end) if self.places[place] > self.places[place - 1] + 1]
@@ -112,15 +116,15 @@ def has_marks(text: str) -> bool:
 
 
 def strip_markup(text: str, title: str) -> str:
-    """Return a segment's text as it is embedded, searched and read by a model: without markup.
+    """Return a segment's text without Markdown marks, as a model reads it; the text of a program stays unchanged.
 
-    A program is read as it is written. ``title`` is that of the segment's document: a program has its file's name.
+    ``title`` is the title of the segment's document, by whose ending a program is known.
     """
     return plain(text).text if find_program_language(title) is None else text
 
 
 def split_for_search(title: str, text: str) -> tuple[str, str]:
-    """Return title and text of a segment as they are indexed: the text without markup, its headings with the title.
+    """Return (title, text) of a segment as a keyword index takes them: without markup, with headings in the title.
 
     The text of a program has the parts of its compound identifiers at its end.
     """
@@ -174,7 +178,7 @@ def solid_blocks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def code_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of what is written as code within a line, without its marks."""
+    """Yield (start, end) of each piece of code within a line, written between backticks, without the backticks."""
     for match in re.finditer(r"(?<![`\\])(`{1,2})(?!`)([^`\n]{1,200})(?<!`)\1(?!`)", text):
         yield match.span(2)
 

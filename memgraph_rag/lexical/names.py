@@ -50,10 +50,10 @@ def is_name(normal: str) -> bool:
 
 
 def find_names(question: str, recognizer: EntityRecognizer) -> list[str]:
-    """Return the normal forms of the names in a question, by the recognizer and by rules, in order, each once.
+    """Find the names in a question by a recognizer and by rules; return their normal forms, in order, each once.
 
-    In a script without capitals every part that may be a name follows. Overlapping names that the two find are all
-    returned. A form without a letter is left out.
+    Overlapping names are all returned. In a script without capitals, every other part that may be a name follows. A
+    form without a letter is left out.
     """
     (recognized,) = recognizer.recognize([question])
     return _normalise_names(question, ((named.start, named.end) for named in recognized))

@@ -18,7 +18,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 def find_note_links(text: str) -> Iterator[Named]:
-    """Yield the names of linked notes, without heading and alias, then the tags.
+    """Yield the places of the names in links ``[[name#heading|alias]]`` of a note's text, then those of its #tags.
 
     >>> text = "The [[Red kayak#Care|kayak]] of #boats/sea"
     >>> [(text[name.start : name.end], name.kind) for name in find_note_links(text)]

@@ -69,9 +69,9 @@ def names_by_rules(text: str, language: str | None = None) -> Spans:
 
 
 def candidates(question: str) -> Iterator[str]:
-    """Yield the parts of a question that may be names and that no rule can tell from other words.
+    """Yield all parts of a question in a script without capitals that may be names; the caller looks each of them up.
 
-    There are none in a script with capitals. Only those that the graph knows should count.
+    For a question in a script with capitals, nothing is yielded.
     """
     language = guess_language(question)
     if language not in _CASELESS:

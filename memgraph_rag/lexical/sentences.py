@@ -85,7 +85,7 @@ def _find_starts_in_windows(text: str, language: str) -> Iterator[int]:
 
 
 def quotable_spans(text: str) -> list[tuple[int, int]]:
-    """Return the spans of a text that make a quote: sentences, short ones with a neighbour, long ones in parts.
+    """Split a text into (start, end) spans to quote: sentences, short ones joined to a neighbour, long ones in parts.
 
     A span has no white space around it. A blank text has no spans.
 

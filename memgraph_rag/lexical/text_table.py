@@ -60,7 +60,10 @@ class TextList:
         self._later.append(text)
 
     def find_starting(self, letter: str) -> list[int]:
-        """Return the numbers of the texts that begin with a letter or beyond ASCII, rising; of all without a letter."""
+        """Return the sorted numbers of the texts that begin with an ASCII letter, or with a character beyond ASCII.
+
+        An empty ``letter`` returns all numbers.
+        """
         if not letter:
             return [*range(len(self))]
         packed = len(self._ends) - 1
@@ -71,7 +74,7 @@ class TextList:
         return sorted(found)
 
     def copy(self) -> Self:
-        """Return the same texts, to which further texts can be added separately."""
+        """Return a list of the same texts, to which further texts can be added separately."""
         other = copy.copy(self)
         other._later, other._changed = [*self._later], {**self._changed}
         return other
@@ -82,7 +85,7 @@ class TextList:
         return sum(getattr(self, name).nbytes for name in self._ARRAYS) + 250 * len(self._later)
 
     def pack_some(self) -> None:
-        """Pack all texts, if many are not packed."""
+        """Pack all texts into arrays if many were added since the last packing."""
         if len(self._later) > max(MOST_UNPACKED, len(self._ends) // 8):
             self.pack()
 
@@ -130,7 +133,7 @@ class TextTable(TextList):
         return -1
 
     def find_all(self, texts: Iterable[str]) -> dict[str, int]:
-        """Return the number of each of these texts that is there, in this order."""
+        """Return the number of each of these texts, in their order; texts that are not in the table are left out."""
         return {text: number for text in texts if (number := self.find(text)) >= 0}
 
     def add(self, text: str) -> int:

@@ -98,7 +98,9 @@ def _make_zone(name: str | None, offset_s: int | None) -> timezone | None:
 
 
 def instant(text: str) -> datetime | None:
-    """Return the instant of a time, in UTC if it has no offset; a day is its first instant. None if it is not ISO 8601.
+    """Return an ISO 8601 time as a datetime with a zone, UTC by default; None if ``text`` is not ISO 8601.
+
+    A day alone is its first instant.
 
     >>> instant("2024-05-01")
     datetime.datetime(2024, 5, 1, 0, 0, tzinfo=datetime.timezone.utc)
@@ -111,9 +113,9 @@ def instant(text: str) -> datetime | None:
 
 
 def later(instant: datetime, step: timedelta) -> datetime | None:
-    """Return the instant that is ``step`` later, in the same zone; None if the calendar ends before.
+    """Return the time that is ``step`` later, in the same zone; None if it is outside of the calendar of Python.
 
-    The result is in UTC if only the calendar of the zone ends before.
+    The result is in UTC if it is outside of the calendar only in the given zone.
 
     >>> later(datetime(9999, 12, 31, tzinfo=timezone.utc), timedelta(days=1)) is None
     True

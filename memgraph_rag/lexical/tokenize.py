@@ -125,10 +125,7 @@ def is_lone_letter(word: str) -> bool:
 
 
 def query_terms(query: str, stemmers: Collection[str]) -> dict[str, list[str]]:
-    """Return for each word of a query the terms by which texts of these stemmers may hold it, each once, in order.
-
-    English stop words are left out.
-    """
+    """Return for each word of a query its term by each of these stemmers, each once; stop words are left out."""
     return {word: [*dict.fromkeys(term(word, stemmer) for stemmer in stemmers)] for word in keywords(query)}
 
 
