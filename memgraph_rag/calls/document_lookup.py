@@ -20,10 +20,10 @@ _MOST_KEYS = 5  # in one message
 
 
 def make_name_list(names: Sequence[str | Path]) -> list[str | Path]:
-    """Return names of documents as a list. The single names are not checked.
+    """Check that an argument is a collection of document names, and return it as a list.
 
     Raises:
-        SettingsError: it is a single name, or not iterable.
+        SettingsError: the argument is a single name, or not iterable.
     """
     if isinstance(names, (str, Path)) or not isinstance(names, Iterable):
         raise SettingsError(
@@ -34,7 +34,7 @@ def make_name_list(names: Sequence[str | Path]) -> list[str | Path]:
 
 
 def find_documents(store: GraphStore, names: Sequence[str | Path]) -> list[DocumentRecord]:
-    """Return the record of the document with each of these names, in their order; a repeated name repeats its record.
+    """Return the record of the document that each name means (a key, an id, or a file's path), in the same order.
 
     Raises:
         DocumentNotFound: a name belongs to no document, or several documents were read from the path.

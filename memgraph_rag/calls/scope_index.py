@@ -15,7 +15,7 @@ from memgraph_rag.types import SESSION, USER, MetadataValue, get_owner
 
 
 class ScopeIndex:
-    """The owners of the documents of one namespace. Several threads may use it."""
+    """An in-memory index of the owners (user and session) of a namespace's documents. Several threads may use it."""
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store

@@ -21,7 +21,7 @@ from memgraph_rag.types import SESSION, USER, Extent, MetadataValue, Receipt, Sc
 
 
 def resolve_extent(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> Extent:
-    """Return the ids of the documents and the period that a scope selects; the ids are None if no document is excluded.
+    """Return the ids of the documents and the period that a scope selects; the ids are None if it selects all.
 
     Args:
         scopes: the owners of the store's documents.
@@ -51,7 +51,7 @@ def _ids(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> list[str] | Non
 
 
 def read_metadata(scope: Scope) -> dict[str, MetadataValue]:
-    """Return the metadata that each document of a scope has: ``where``, the user and the session; empty without them.
+    """Check a scope's filters; return the metadata that each of its documents has: ``where``, user and session.
 
     Raises:
         SettingsError: ``where`` is not a mapping, or names another user or session; or a user or a session is not a
@@ -82,7 +82,7 @@ def _make_owner(scope: Scope) -> dict[str, MetadataValue]:
 
 
 def narrow_scope(scope: Scope, given: ScopeFields) -> ScopeFields:
-    """Return the fields of a view's scope together with the fields that a call adds. A field with None adds nothing.
+    """Join the scope of a view of the memory with the scope fields ``given`` in a call; return the joint fields.
 
     Raises:
         SettingsError: a call gives another value for a field that the view has.
@@ -101,10 +101,10 @@ def narrow_scope(scope: Scope, given: ScopeFields) -> ScopeFields:
 
 
 def require_one(*, document: object, user: object, session: object, question: object) -> None:
-    """Check that a call of ``forget`` has exactly one of a document, a user and a question.
+    """Check that the arguments of ``forget`` name exactly one target: a document, a user (or session), or a question.
 
     Raises:
-        SettingsError: it has none or several of them, or a session without a user.
+        SettingsError: they name no target or several, or a session without a user.
     """
     targets = {"document": document, "user": user, "question": question}
     names = [name for name, value in targets.items() if value is not None]

@@ -81,7 +81,9 @@ def _make_attributes(event: str, event_fields: Facts) -> Facts:
 
 
 def describe_retrieval(found: Iterable[Evidence | Citation], *, k: int, query: str | None = None) -> Facts:
-    """Return a retrieval's attributes: ids and scores of the first 100 segments; {} if OpenTelemetry is not installed.
+    """Return the attributes that OpenTelemetry defines for a search: ids and scores of the first 100 segments.
+
+    They are empty if OpenTelemetry is not installed.
 
     Args:
         query: the query, if the span may hold it.
@@ -95,7 +97,7 @@ def describe_retrieval(found: Iterable[Evidence | Citation], *, k: int, query: s
 
 
 def log_outcomes(event: str, outcomes: Iterable[Outcome]) -> Generator[Outcome, None, None]:
-    """Yield the outcomes, and log each as one event before it is yielded; an outcome never requested is not logged."""
+    """Yield outcomes (receipts or failures of documents), and log each as one event named ``event`` before."""
     for outcome in outcomes:
         is_receipt = isinstance(outcome, Receipt)
         _log(event, describe_receipt(outcome) if is_receipt else {"error": type(outcome.error).__name__})
@@ -105,7 +107,9 @@ def log_outcomes(event: str, outcomes: Iterable[Outcome]) -> Generator[Outcome, 
 def log_answer(
     event: str, items: Generator[Step | Part | str | Answer, None, None], *, has_content: bool, **facts: Any
 ) -> Generator[Step | Part | str | Answer, None, None]:
-    """Yield the items of an answer, and log one event at the end; an abandoned answer has the error "GeneratorExit".
+    """Yield the items of a streamed answer, and log one event named ``event`` at the end.
+
+    The event of an abandoned answer has the error "GeneratorExit".
 
     Args:
         has_content: whether the span may hold question and answer.

@@ -1,6 +1,6 @@
 """Checks of the arguments of ``Memory``, before anything is opened or loaded.
 
-``check_…`` returns nothing; ``checked_…`` returns the argument in a normal form. It loads no model and opens no store.
+Some checks return the argument in a normal form. The module loads no model and opens no store.
 Invariant: a wrong argument raises an error of ``memgraph_rag.errors``; a returned value can be stored and queried.
 """
 
@@ -106,7 +106,7 @@ def check_namespace(given: str | None, store: GraphStore) -> None:
 
 
 def parse_scope_time(name: str, value: str | date | None) -> datetime | None:
-    """Return a time of a scope as a datetime with a zone; a day as its start, None as None. Without a zone it is UTC.
+    """Return a time of a scope as a datetime with a zone, UTC by default; a day becomes its start, None stays None.
 
     Raises:
         SettingsError: the value is not a date, a datetime or ISO 8601. The message names the argument ``name``.
@@ -124,9 +124,9 @@ def parse_scope_time(name: str, value: str | date | None) -> datetime | None:
 
 
 def parse_scope_end(until: str | date | None, at: str | date | None) -> datetime | None:
-    """Return the end of a period, exclusive: ``until``, or the end of the day or moment ``at``.
+    """Return the exclusive end of a scope's period: ``until``, or the end of the day or moment ``at``.
 
-    None means no end. The last moment of the calendar also returns None, because nothing can be later.
+    The result is None if the period has no end, or ends with Python's calendar.
 
     Raises:
         SettingsError: an argument is not a time, or both are given.
@@ -144,7 +144,7 @@ def parse_scope_end(until: str | date | None, at: str | date | None) -> datetime
 
 
 def check_relevance(least: float | None, *, mode: object, embedder: Embedder) -> None:
-    """Check the argument ``min_relevance`` of a search; None is always valid. The mode "keywords" is refused.
+    """Check the argument ``min_relevance`` of a search, here ``least``; None is always valid.
 
     Raises:
         SettingsError: ``least`` is not a number from 0 to 1, or the mode or the embedder gives no relevance.
@@ -179,7 +179,7 @@ def is_possible_key(value: object) -> bool:
 
 
 def check_question(question: str) -> str:
-    """Return the question in the form of ``clean_text``.
+    """Check a question, and return it without outer white space and characters that no store can hold.
 
     Raises:
         QuestionError: the question is not a str, is empty, or is longer than 20,000 characters.
@@ -203,7 +203,7 @@ def clean_text(question: str) -> str:
 
 
 def check_limits(limits: object, *, takes: Collection[str] = ("seconds", "tokens", "nodes")) -> Limits:
-    """Return the limits, each None or above 0; all but the seconds are whole. None returns ``Limits()``, without limit.
+    """Check the argument ``limits`` of a call, and return it; for None, return ``Limits()``, which limits nothing.
 
     Args:
         takes: the names of the limits that the call supports.
@@ -232,7 +232,7 @@ def check_limits(limits: object, *, takes: Collection[str] = ("seconds", "tokens
 
 
 def check_style(style: object) -> AnswerStyle:
-    """Return the argument ``style`` of a call if it is the name of a style.
+    """Check the argument ``style`` of a call, and return it as the name of an answer style.
 
     Raises:
         SettingsError: there is no style with this name.

@@ -31,7 +31,7 @@ from memgraph_rag.types import (
 
 
 class GraphView(GraphReader, Protocol):
-    """The reads that show a graph to a person, in addition to the reads of strategies."""
+    """The reads by which a person looks at a graph, in addition to the reads of strategies."""
 
     def document(self, id_or_key: str) -> DocumentRecord | None:
         """Return the document with this id, else the document with this key; None when neither exists."""
@@ -45,9 +45,9 @@ class GraphView(GraphReader, Protocol):
         ...
 
     def mentions(self, document_id: str) -> list[Mention]:
-        """Return all mentions of a document, those of the layer ``relations`` too, in the order of the text.
+        """Return all mentions of entities in a document, in the order of the text; an empty list for an unknown id.
 
-        An unknown document has none.
+        Mentions that the layer ``relations`` found are included.
         """
         ...
 
@@ -76,9 +76,9 @@ class GraphView(GraphReader, Protocol):
 
     @abstractmethod
     def list_similar(self, entity_ids: Sequence[str]) -> list[Similar]:
-        """Return the SIMILAR_TO edges with at least one end among these entities, each once, by (source, target).
+        """Return the SIMILAR_TO edges (near-synonyms) of these entities, each once, sorted by (source, target).
 
-        Entities without a relation have none.
+        An entity without a relation has no such edge.
         """
         ...
 
@@ -90,11 +90,11 @@ class GraphView(GraphReader, Protocol):
         ...
 
     def document_keys(self) -> dict[str, str]:
-        """Return the key of each document by its id, by id."""
+        """Return the key of each document of the namespace, by document id, in the order of ids."""
         ...
 
     def namings(self) -> list[Naming]:
-        """Return how often each document names each entity, in its text and title, in any order."""
+        """Return how often each document names each entity, in its text and title: a ``Naming`` for each such pair."""
         ...
 
     @abstractmethod
@@ -120,10 +120,10 @@ class GraphView(GraphReader, Protocol):
     def find_fingerprints(
         self, *, sources: Sequence[str] = (), text_hashes: Sequence[str] = (), document_ids: Sequence[str] = ()
     ) -> list[Fingerprint]:
-        """Return the documents that were read from one of these files, or have one of these text hashes or ids, by key.
+        """Return the documents that were read from one of these files, or have one of these text hashes or ids.
 
-        Each document is returned once. An empty string matches no document. Where very many documents have these text
-        hashes, a store may return only some of them.
+        Each document is returned once, sorted by key. An empty string matches no document. If very many documents have
+        these text hashes, a store may return only some of them.
         """
         ...
 
@@ -132,9 +132,9 @@ class StoreUpkeep(Protocol):
     """Repairs a database, replaces its embeddings, and purges its files."""
 
     def flaws(self) -> Flaws:
-        """Return the flaws of the graph at one moment. A graph that only this library wrote has none.
+        """Look for damage to the graph; return all flaws, which are empty for a graph that only this library wrote.
 
-        A store that cannot examine its database returns none.
+        They are also empty if the store cannot examine its database.
 
         Raises:
             StoreError: the store is read-only, and other processes write during each try.
@@ -142,7 +142,7 @@ class StoreUpkeep(Protocol):
         ...
 
     def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
-        """Mend the flaws that can be mended, in one transaction, and return the flaws that were there before.
+        """Repair the graph as far as possible, in one transaction; return the flaws that it had before.
 
         Rows without an owner are deleted, and damaged layers are removed. Documents with missing segments stay as they
         are. Without flaws, nothing is written.
@@ -241,7 +241,7 @@ class GraphStore(GraphView, SearchedGraph, GraphWriter, StoreUpkeep, Protocol):
         ...
 
     def list_sections_by_document(self, document_ids: Sequence[str]) -> Mapping[str, list[Section]]:
-        """Return the outline of each of these documents, by index; an empty list without an outline or a document."""
+        """Return the sections (the outline) of each document, by document id; an empty list if it has no outline."""
         ...
 
     def list_mentions_by_document(self, document_ids: Sequence[str]) -> Mapping[str, list[Mention]]:
@@ -261,9 +261,9 @@ class GraphStore(GraphView, SearchedGraph, GraphWriter, StoreUpkeep, Protocol):
         ...
 
     def recognizer(self) -> str:
-        """Return the recognizer that the documents of this namespace name; empty if no document names one.
+        """Return the name of the recognizer that found the entities of this namespace; empty if there is none.
 
-        If documents name different ones, it is any of them.
+        If documents record different recognizers, it is any of them.
         """
         ...
 

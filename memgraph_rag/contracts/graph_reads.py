@@ -56,7 +56,7 @@ class NodeReader(Protocol):
 
     @abstractmethod
     def similarities(self, vector: Vector, *, documents: Sequence[str], layer: PointLayer = "points") -> list[Hit]:
-        """Return the cosine of each segment and each point of a layer in these documents; best first, ties by id.
+        """Score each segment, and each point of a layer, of these documents by its cosine to a vector; best first.
 
         Echoes, nodes without an embedding, and the points of the other layer are left out. Unknown documents are
         ignored.
@@ -132,11 +132,11 @@ class GraphReader(NodeReader, Protocol):
         ...
 
     def sections(self, document_id: str) -> list[Section]:
-        """Return the outline of a document, by index; an empty list without an outline."""
+        """Return the sections of a document (its outline), in order; an empty list without an outline."""
         ...
 
     def overviews(self, layer: str, *, documents: Sequence[str] | None = None) -> list[Overview]:
-        """Return all overviews of a layer of the memory: the highest level first, then by key.
+        """Return the overviews (summaries of several documents) of a layer: the highest level first, then by key.
 
         Args:
             documents: ids; an overview that rests on any other document is left out. None allows all documents.

@@ -23,7 +23,7 @@ class GraphWriter(Protocol):
         ...
 
     def write(self, graph: DocumentGraph) -> Receipt:
-        """Store a document in place of the document with the same id, and mark kept questions that rest on it as stale.
+        """Store a document, in place of one with the same id; mark kept questions that rest on the old one as stale.
 
         Overviews that rest on the stored document are deleted. The receipt counts the questions that the write made
         stale (``Question.changes``).

@@ -55,12 +55,7 @@ class Layer(Protocol):
         ...
 
     def build(
-        self,
-        documents: Sequence[SplitDocument],
-        *,
-        namespace: str,
-        models: Models,
-        progress: Progress | None = None,
+        self, documents: Sequence[SplitDocument], *, namespace: str, models: Models, progress: Progress | None = None
     ) -> list[LayerRows]:
         """Return the rows of each document, in order; empty rows for a document without a result.
 

@@ -54,7 +54,7 @@ class LanguageModel(Protocol):
 
     @property
     def window(self) -> int:
-        """The most tokens that the model can hold at once."""
+        """The context length: the largest number of tokens that the model can hold at a time."""
         ...
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
@@ -117,7 +117,7 @@ class Calibration(Protocol):
 
     @property
     def yes_threshold(self) -> float:
-        """A probability of Yes above this threshold usually means that the model has read enough."""
+        """The threshold of P(Yes), from 0 to 1; a P(Yes) above it usually means that the model has read enough."""
         ...
 
     @property
@@ -127,7 +127,7 @@ class Calibration(Protocol):
 
     @property
     def unsupported_below(self) -> float:
-        """A probability of Yes below this threshold means that no answer is supported; 0 if Yes is no signal."""
+        """The P(Yes) below which the nodes read support no answer; 0 if P(Yes) tells nothing for this model."""
         ...
 
 
@@ -150,7 +150,7 @@ class ReadingSession(Protocol):
         ...
 
     def ignore_calibration(self) -> None:
-        """Work from now on as with a model without calibration. Call it before the first ``append``."""
+        """Drop the calibration, as if the model had none, for strategies that follow a paper. Call it first."""
         ...
 
     @property
@@ -255,7 +255,7 @@ class Embedder(Protocol):
 
 
 def query_vectors(embedder: Embedder, questions: Sequence[str]) -> Matrix:
-    """Return the vectors of questions: by ``embed_queries`` if the embedder has that, else by ``embed``."""
+    """Return (n, d) vectors of questions, by the embedder's ``embed_queries`` if it has this method, else ``embed``."""
     return getattr(embedder, "embed_queries", embedder.embed)(questions)
 
 
@@ -290,7 +290,7 @@ class NounPhrase:
 
 
 FindPhrases = Callable[[str], list[NounPhrase]]
-"""Returns the noun phrases of a text that something follows or owns, the shortest first."""
+"""Returns the noun phrases of a text that name a thing by its owner, by "of" or by a clause, the shortest first."""
 
 
 class EntityRecognizer(Protocol):
@@ -329,5 +329,5 @@ class Models(Protocol):
         ...
 
     def settle(self) -> None:
-        """Discard the work that was kept for a retry, after everything that was built is stored."""
+        """Delete model work that was kept for a retry; call it after everything that was built is stored."""
         ...

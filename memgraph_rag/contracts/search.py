@@ -60,11 +60,14 @@ class SearchContext(Protocol):
         ...
 
     def rank_segments(self, query: str, *, k: int, mode: str = "graph") -> list[Evidence]:
-        """Return the k best segments of a mode of the core over the same part of the namespace, best first."""
+        """Search the same part of the namespace by a mode of the core; return its k best segments, best first."""
         ...
 
     def evidence(self, matches: Sequence[Any]) -> list[Evidence]:
-        """Return the matches (``search.graph.SegmentMatch``) as evidence, without forgotten segments."""
+        """Read the segments of matches (``search.graph.SegmentMatch``) from the store; return them as evidence.
+
+        A match whose segment was forgotten is left out.
+        """
         ...
 
 
@@ -85,12 +88,7 @@ class Search(Protocol):
     """Finds segments without a language model, among those that the caller may see."""
 
     def find(
-        self,
-        query: str,
-        *,
-        k: int,
-        mode: str | SearchMode = "graph",
-        documents: Sequence[str] | None = None,
+        self, query: str, *, k: int, mode: str | SearchMode = "graph", documents: Sequence[str] | None = None
     ) -> list[Evidence]:
         """Return the k best segments, best first, ties by id.
 

@@ -100,7 +100,7 @@ class Settings(BaseModel):
         default_factory=lambda: str(Path(platformdirs.user_data_dir(APP)) / "memory.lbug"),
         description="A file (embedded) or a Neo4j address such as neo4j://localhost:7687.",
     )
-    namespace: str = Field("default", min_length=1, max_length=256, description="The wall between users' memories.")
+    namespace: str = Field("default", min_length=1, max_length=256, description="A graph of its own in the store.")
     read_only: bool = Field(False, description="Refuse all writes. Several processes may then read one embedded file.")
     neo4j: Neo4j = Field(default_factory=Neo4j)
 

@@ -67,7 +67,7 @@ class Value:
 
 
 def read_all(arguments: Mapping[str, object], *, groups: Collection[str], variables: Mapping[str, str]) -> Given:
-    """Return each given value, from the origin with the highest priority.
+    """Read the values of settings from all places; return each by the setting's name, from its first place.
 
     The priority is: argument, environment variable, ``.env``, the project's file, the user's file.
 
@@ -127,7 +127,7 @@ def stanza_folder() -> Path | None:
 
 
 def read_toml(path: Path) -> dict[str, object]:
-    """Return the contents of a file of TOML.
+    """Read a TOML file, and return its content as a dict.
 
     Raises:
         SettingsError: the file cannot be read, or it is not TOML.
