@@ -35,9 +35,10 @@ _QUESTIONS = (
 def corpus_questions(
     model: LanguageModel, documents: Sequence[Document], *, people: int = 5, tasks: int = 5, questions: int = 5
 ) -> list[Question]:
-    """Return at most ``people * tasks * questions`` questions about all documents, without answers or evidence.
+    """Let a model write at most ``people * tasks * questions`` questions about all documents together.
 
-    The type of a question is "global". Use them as ``dataclasses.replace(folder, questions=…)``.
+    They have no answers and no evidence. Their type is "global". Use them as
+    ``dataclasses.replace(folder, questions=…)``.
 
     Raises:
         ModelError: the model wrote no question.

@@ -73,9 +73,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The contents of a folder.
+    """An evaluation set: documents, and questions with known answers and evidence.
 
-    ``turns`` holds, by the key of a conversation, the start of each message in the document's text, and its id.
+    Attributes:
+        kind: the kind of the evidence.
+        turns: by the key of a conversation, the start of each message in the document's text, and its id.
     """
 
     name: str
@@ -113,7 +115,7 @@ class Folder:
         return replace(self, documents=[document for document in self.documents if document.key in keys])
 
     def find_evidence_unit(self, key: str, start: int) -> str:
-        """Return the unit of evidence at a character: the id of the turn there, or the document's key without turns.
+        """Return the unit of evidence at a character of a document: the turn's id, or the document's key without turns.
 
         Raises:
             KeyError: the folder has turns, but no turn of this document.
@@ -124,7 +126,7 @@ class Folder:
 
 
 def read_folder(path: Path, *, documents: Path | None = None) -> Folder:
-    """Return the documents and questions of a folder, or of a file of questions.
+    """Read an evaluation set, documents and questions, from a folder or a file of questions.
 
     A file ``turns.jsonl`` next to the questions makes conversations. Without ``docs.jsonl``, a set in the format of its
     authors is read, such as ``hotpot_dev_distractor_v1.json`` (``read_paper_set``).

@@ -36,7 +36,7 @@ _REQUESTS = {
 
 
 def read_quality(row: Row, documents: Documents) -> Iterator[Row]:
-    """Yield the questions of one writer about an article. The type is "hard" for those that QuALITY calls difficult."""
+    """Add a QuALITY article to the documents, and yield a writer's questions about it, of the type "hard" or "easy"."""
     if "</p>" in row["article"]:
         raise ValueError("HTML as the article: read the file with htmlstripped in its name")
     key = documents.add(row["title"], row["article"], key=str(row["article_id"]))
@@ -54,7 +54,7 @@ def read_quality(row: Row, documents: Documents) -> Iterator[Row]:
 
 
 def read_qasper(row: Row, documents: Documents) -> Iterator[Row]:
-    """Yield the questions about a paper. A paper is the names and paragraphs of its sections, one a line.
+    """Add a paper of Qasper to the documents, its section names and paragraphs on a line each, and yield its questions.
 
     A question is unanswerable if all annotators say so; else the answers of the others count. The evidence is the
     paragraphs that any annotator names; tables and figures have no text.
@@ -120,7 +120,7 @@ def narrativeqa_rows(file: Path) -> list[Row]:
 
 
 def read_narrativeqa(row: Row, documents: Documents) -> Iterator[Row]:
-    """Yield a question about a story, or about its summary, with both answers."""
+    """Add a story of NarrativeQA, or its summary, to the documents, and yield a question about it with both answers."""
     key = documents.add(row["title"], row["text"], key=row["document_id"])
     answers = list(dict.fromkeys((row["answer1"], row["answer2"])))
     yield {"qid": row["qid"], "question": row["question"], "answers": answers, "doc_ids": [key]}
@@ -142,7 +142,7 @@ def _strip_tags(story: Path) -> str:
 
 
 def read_longbench(row: Row, documents: Documents) -> Iterator[Row]:
-    """Yield a question about its context. The classes of a classification are the options.
+    """Add a LongBench context to the documents, and yield its question; the classes of a classification are options.
 
     A question of Qasper whose only answer is "unanswerable" is unanswerable.
     """

@@ -30,7 +30,7 @@ class Build:
 
     @property
     def key(self) -> str:
-        """Six hex digits for the settings and the arguments of layers; empty if there are none.
+        """An id of this build, six hex digits from its settings and its layers' arguments; empty if it has none.
 
         Builds with the same key share one memory, with the layers of all of them.
         """
@@ -43,7 +43,7 @@ class Build:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A line of a table. Exactly one of ``strategy`` and ``mode`` is filled.
+    """A way to answer or search that a run evaluates: one line of a table, with either ``strategy`` or ``mode``.
 
     Attributes:
         label: the name in the table, unique in a run; that of a search begins with "search ".
@@ -62,16 +62,16 @@ class Method:
     build: Build = field(default_factory=Build)
 
     def choose_arguments(self, dataset: str) -> dict[str, Any]:
-        """Return the arguments for a set. In the closed setting, the set has the arguments of its folder."""
+        """Return the arguments of the strategy or mode for an evaluation set, by the set's name."""
         return {**self.arguments, **self.arguments_of.get(dataset.removesuffix(" closed"), {})}
 
     def list_identity(self, dataset: str) -> list[Any]:
-        """Return all that tells this method from others in a set, except its label, as JSON values."""
+        """Return JSON values that identify this method's results in a set: everything except its label."""
         return [self.strategy, self.mode, self.choose_arguments(dataset), self.build.key]
 
 
 def group_builds(methods: Iterable[Method]) -> dict[str, Build]:
-    """Return one build for each key: with the layers that any method of that key needs, in their first order."""
+    """Join the builds of methods by ``Build.key``; return by key a build with the layers of all its methods."""
     builds: dict[str, Build] = {}
     for method in methods:
         build = method.build

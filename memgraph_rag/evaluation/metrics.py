@@ -47,7 +47,7 @@ def distinct(items: Iterable[T]) -> list[T]:
 
 
 def recall(gold: Collection[str], ranked: Sequence[str], k: int) -> float:
-    """Return the share of the distinct gold items, at least one, that are among the first k ranked items.
+    """Return recall@k: the share of the distinct gold items, at least one, among the first k ranked items.
 
     >>> recall({"a", "b"}, ["a", "c", "b"], 2), recall({"a", "b"}, ["a", "c", "b"], 3)
     (0.5, 1.0)
@@ -56,7 +56,7 @@ def recall(gold: Collection[str], ranked: Sequence[str], k: int) -> float:
 
 
 def fit_budget(pieces: Iterable[tuple[Span, int]], budget: int) -> list[Span]:
-    """Return the first spans, up to ``budget`` tokens together.
+    """Return the first spans of a ranking, as many as fit ``budget`` tokens.
 
     The span that exceeds the budget is cut in proportion to its tokens and is the last one. No later span is tried.
 

@@ -57,7 +57,12 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Building:
-    """The cost of one run; ``documents`` that got only further layers are not counted, ``notes`` are the receipts'."""
+    """The cost of adding a set's documents in one run.
+
+    Attributes:
+        documents: how many were stored; documents that got only further layers are not counted.
+        notes: the notes of the receipts, with their counts.
+    """
 
     dataset: str
     documents: int
@@ -93,10 +98,6 @@ class Outcomes:
         """Return the stored outcome with this key, or None."""
         return self._by_key.get(key)
 
-    def of(self, dataset: str) -> list[Outcome]:
-        """Return the stored outcomes of a set, of all methods and settings, in the order of storing."""
-        return [outcome for outcome in self._by_key.values() if outcome.dataset == dataset]
-
     def buildings(self, dataset: str) -> list[Building]:
         """Return the costs of adding a set, one item for each run that added a document, in order."""
         return [building for building in self._buildings if building.dataset == dataset]
@@ -107,7 +108,7 @@ class Outcomes:
         self._append("outcomes", asdict(outcome))
 
     def keep_building(self, building: Building) -> None:
-        """Append the cost of a run of adding to the file."""
+        """Append the cost of adding a set's documents to the file of building costs."""
         self._buildings.append(building)
         self._append("buildings", asdict(building))
 
@@ -117,7 +118,7 @@ class Outcomes:
 
 
 def hash_inputs(*inputs: object) -> str:
-    """Return a hash, 24 hex digits, of the inputs of an outcome, which must be JSON values."""
+    """Return the key of an outcome: a hash, 24 hex digits, of everything that it depends on, given as JSON values."""
     return hashlib.sha256(json.dumps(inputs, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:24]
 
 

@@ -34,7 +34,7 @@ from memgraph_rag.evaluation.paragraph_sets import (
 
 
 class PaperSet(NamedTuple):
-    """A set as rows in the form of ``docs.jsonl`` and ``questions.jsonl``."""
+    """A published evaluation set, converted to rows in the form of ``docs.jsonl`` and ``questions.jsonl``."""
 
     name: str
     documents: list[Row]
@@ -65,7 +65,7 @@ _SPLITS = (("dev", "valid", "validation"), ("test",), ())
 
 
 def read_paper_set(path: Path) -> PaperSet:
-    """Return the documents and questions of a published set.
+    """Read a published evaluation set, such as HotpotQA or QuALITY, in the format of its authors, and convert it.
 
     In a folder, the file with "dev" or "valid" in its name is read, else the one with "test", else the only one.
 
@@ -131,7 +131,7 @@ def _find_file(path: Path) -> Path:
 
 
 def name_set(file: Path) -> str:
-    """Return the name of the set: that of its file, after that of its folder if the file's name says only the split."""
+    """Return the name of a set by its file: the file's name, after the folder's name if the file is only "dev" etc."""
     stem = file.name if file.suffix in {".dev", ".test", ".train"} else file.stem
     if stem == "qaps":
         return file.resolve().parent.name

@@ -23,7 +23,7 @@ Row = Mapping[str, Any]
 
 
 class Documents:
-    """The documents of a set, each once."""
+    """Collects the documents of an evaluation set, each once."""
 
     def __init__(self) -> None:
         self._rows: dict[str, Row] = {}
@@ -50,8 +50,9 @@ def add_corpus(corpus: Sequence[Row] | Mapping[str, Sequence[str]], documents: D
 
 
 def read_hotpotqa(row: Row, documents: Documents) -> Iterator[Row]:
-    """Yield a question of HotpotQA or 2WikiMultiHopQA. The supporting facts name the paragraphs of evidence by title.
+    """Add the paragraphs of a row of HotpotQA or 2WikiMultiHopQA to the documents, and yield its question.
 
+    The row's supporting facts name the paragraphs of evidence by title.
     The sentences of HotpotQA begin with their white space, those of 2WikiMultiHopQA are without.
     """
     later = [sentence for _, sentences in row["context"] for sentence in sentences[1:]]
@@ -68,7 +69,7 @@ def _join(sentences: Sequence[str], separator: str) -> str:
 
 
 def read_musique(row: Row, documents: Documents) -> Iterator[Row]:
-    """Yield a question of MuSiQue, or of HippoRAG's files of MuSiQue, NaturalQuestions and PopQA.
+    """Add the paragraphs of a row of MuSiQue or of HippoRAG's files to the documents, and yield its question.
 
     In the full MuSiQue an unanswerable question has the id of its answerable twin. It gets an id of its own, and no
     evidence.
@@ -93,7 +94,7 @@ def read_musique(row: Row, documents: Documents) -> Iterator[Row]:
 
 
 def read_flashrag(row: Row, documents: Documents) -> Iterator[Row]:
-    """Yield a question of FlashRAG about the documents that were retrieved for it (``retrieved``).
+    """Add the documents that were retrieved for a question of FlashRAG, and yield the question about them.
 
     The first line of a document's ``contents`` is its title.
     """

@@ -61,12 +61,7 @@ class Scorecard:
     """
 
     def __init__(
-        self,
-        folder: Folder,
-        outcomes: Iterable[Outcome],
-        buildings: Sequence[Building],
-        *,
-        ours: Sequence[str],
+        self, folder: Folder, outcomes: Iterable[Outcome], buildings: Sequence[Building], *, ours: Sequence[str]
     ) -> None:
         self.dataset = folder.name
         self.questions = folder.questions
@@ -98,7 +93,7 @@ class Scorecard:
         return [metric for metric in names if self._has_unanswerable or not metric.startswith("abstention")]
 
     def pairs(self, method: str, metric: str) -> dict[str, tuple[float, float]]:
-        """Return by id what each question with the metric adds to the numerator and to the denominator."""
+        """Return by question id (numerator, denominator): what a question adds to a metric of a method."""
         return {asked: scores[metric] for asked, scores in self._scores[method].items() if metric in scores}
 
     def figure(self, method: str, metric: str) -> Interval | None:
@@ -114,7 +109,7 @@ class Scorecard:
         return ratio_interval(100 * above, below)
 
     def difference(self, method: str, metric: str) -> Difference | None:
-        """Return the difference to the best other method of the same kind, over their common questions.
+        """Compare a method in a metric with the best other method of the same kind, over their common questions.
 
         Methods of ``ours`` do not count as others. The best has the best figure over all its own questions; for
         "refused" that is the least. The result is None without another method, or with fewer than two common questions.
@@ -294,10 +289,10 @@ def _round(number: float | None, digits: int) -> float | None:
 
 
 def show_number(number: float | Interval | None, form: str = ".1f") -> str:
-    """Return a number, or a figure with its interval, in a form; a dash for None."""
+    """Format a number, or a figure with its interval, by a format such as ".1f"; return a dash for None."""
     return "–" if number is None else format(number, form)
 
 
 def as_markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table in Markdown."""
+    """Return a Markdown table with a header of ``columns`` and the cells of ``rows``."""
     return "\n".join(f"| {' | '.join(row)} |" for row in (columns, ["---"] * len(columns), *rows))

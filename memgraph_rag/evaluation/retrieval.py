@@ -30,7 +30,7 @@ Piece = tuple[Span, int]
 def find_pieces(
     memory: Memory, folder: Folder, question: Question, mode: str | SearchMode, cutoffs: Sequence[int]
 ) -> tuple[list[Piece], float]:
-    """Return the segments that the metrics of a question need, best first, and the seconds of the first search.
+    """Search for a question; return the segments that its metrics need, best first, and the first search's seconds.
 
     If the first search returns too few segments for the metrics, further searches ask for twice as many each time,
     until they suffice or the search finds no more.
@@ -46,7 +46,7 @@ def find_pieces(
 def evidence_shares(
     folder: Folder, question: Question, pieces: Sequence[Piece], cutoffs: Sequence[int]
 ) -> dict[str, float]:
-    """Return the score of one question with evidence in each metric, from 0 to 1, by the metric's name.
+    """Score a search for one question by the share of its evidence that was found: by metric, from 0 to 1.
 
     Turns and documents give the recall at each cutoff. Documents also give "all@k" for the largest cutoff k: 1 if no
     document of the evidence is missing, else 0. Spans give only the coverage within ``BUDGET_TOKENS``.

@@ -34,9 +34,10 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Run:
-    """A run over one folder in one memory.
+    """Adds the documents of one evaluation set to one memory, and asks its questions by several methods.
 
     Attributes:
+        outcomes: the stored results.
         limits: of each question.
         memory_layers: layers of the memory to build after the documents.
     """
@@ -108,10 +109,7 @@ class Run:
             )
 
     def search(self, method: Method, mode: str | SearchMode) -> list[Outcome]:
-        """Return the outcome of a search for each question with known evidence.
-
-        Kept outcomes are not searched again.
-        """
+        """Search by a mode for each question with known evidence; return the outcomes, stored ones without a search."""
 
         def find(question: Question, outcome: Outcome) -> Outcome:
             pieces, seconds = find_pieces(self.memory, self.folder, question, mode, CUTOFFS[self.folder.kind])
@@ -128,8 +126,7 @@ class Run:
         its question: the outcome has it in ``error``. Any other error ends the run.
 
         Args:
-            method: what the strategy was built from.
-            strategy: reads for the answers.
+            method: the description of the strategy, for the table and the outcomes' keys.
         """
 
         def answer(question: Question, outcome: Outcome) -> Outcome:
@@ -205,7 +202,7 @@ class _Content:
 
 
 def take_receipts(outcomes: Iterable[Receipt | Failure]) -> Iterator[Receipt]:
-    """Yield the receipts of documents, in order, up to the first document that could not be added.
+    """Yield the receipts among the outcomes of adding documents; raise the error of the first failure.
 
     Raises:
         MemgraphRagError: the error of that document. The documents before it are stored.
@@ -217,7 +214,7 @@ def take_receipts(outcomes: Iterable[Receipt | Failure]) -> Iterator[Receipt]:
 
 
 def write_prompt(question: Question) -> str:
-    r"""Return the text of a question. The options of a multiple choice follow it, the first 26, each with a letter.
+    r"""Return the text by which a memory is asked an evaluation question; options follow it, each with a letter.
 
     >>> write_prompt(Question("1", "Who ran?", options=("Tom", "Ann")))
     'Who ran?\nA. Tom\nB. Ann\nAnswer with the letter of one of these.'

@@ -33,7 +33,7 @@ _LETTER = re.compile(
 
 
 def score_outcome(folder: Folder, question: Question, outcome: Outcome) -> Scores:
-    """Return by metric what one outcome adds to the metric's numerator and denominator.
+    """Score the outcome of one question: return by metric (numerator, denominator), which are summed over questions.
 
     Metrics that do not apply are missing. A search has the shares of its evidence. An answer that is an abstention or
     an error counts as an empty reply, and has no "citation precision".
@@ -89,7 +89,7 @@ def _count_cited(folder: Folder, question: Question, citations: Sequence[Span]) 
 
 
 def f1(reply: str, answer: str) -> float:
-    """Return F1: the harmonic mean of precision and recall over the bags of words, without case, punctuation, articles.
+    """Return the word F1 of a reply and an answer, from 0 to 1, without case, punctuation and articles.
 
     >>> round(f1("Peter the rabbit", "Peter Rabbit."), 2), f1("a cat", "the dog")
     (1.0, 0.0)
@@ -132,7 +132,7 @@ def bleu(reply: str, answer: str) -> float:
 
 
 def find_chosen_option(reply: str, options: Sequence[str]) -> int | None:
-    """Return the place of the option that a reply names, or None if it names none, or several equally well.
+    """Return the index of the option of a multiple choice that a reply names; None if it names no single option.
 
     The letter at the beginning of the reply decides ("B", "(B) …", "Answer: B", "The answer is B."), then the only
     option that the reply contains, then the option that shares most words with the reply.

@@ -31,7 +31,7 @@ class _Record(BaseModel):
 
 
 class BuildOfTable(_Record):
-    """How documents are stored for some rows: see ``methods.Build``."""
+    """How documents are stored for some rows of a table, as its file says it: see ``methods.Build``."""
 
     layers: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
     settings: Mapping[str, Any] = Field(default_factory=dict)
@@ -64,7 +64,7 @@ class Row(_Record):
 
 
 class WinRates(_Record):
-    """The judge's part of a table: the answers of each method are compared with those of ``against``, by criterion."""
+    """The part of a table that a judging model fills: it compares each method's answers with those of ``against``."""
 
     against: str
     criteria: Sequence[str]
@@ -108,7 +108,7 @@ class Table(_Record):
         return [method for row in self.rows for method in self._list_methods(row)]
 
     def folders(self, paths: Iterable[Path]) -> list[Folder]:
-        """Return the contents of folders of questions, or of the folders in them that have names of ``Table.sets``.
+        """Read the table's evaluation sets from folders, or from the subfolders that are named in ``Table.sets``.
 
         The name of such a folder is also the name of its contents, whatever name the file of the questions has.
 

@@ -38,10 +38,7 @@ _TIE = "tie"
 _REPLY_TOKENS = 256
 _SCHEMA = {
     "type": "object",
-    "properties": {
-        "reason": {"type": "string", "maxLength": 400},
-        "winner": {"enum": ["1", "2", _TIE]},
-    },
+    "properties": {"reason": {"type": "string", "maxLength": 400}, "winner": {"enum": ["1", "2", _TIE]}},
     "required": ["reason", "winner"],
     "additionalProperties": False,
 }
@@ -86,7 +83,7 @@ class WinRate:
 def pair_answers(
     questions: Iterable[Question], first: Iterable[Outcome], second: Iterable[Outcome]
 ) -> list[AnswerPair]:
-    """Return the answers of two methods to the questions that both answered without an error, in their order."""
+    """Return the pair of answers of two methods to each question that both answered without an error, in order."""
     firsts, seconds = ({each.question: each for each in outcomes if not each.error} for outcomes in (first, second))
     return [
         AnswerPair(question.text, firsts[question.id].answer, seconds[question.id].answer)
@@ -96,7 +93,7 @@ def pair_answers(
 
 
 def win_rate(judge: LanguageModel, pairs: Sequence[AnswerPair], criterion: str) -> WinRate:
-    """Return how often the first answer of a pair is better. The judge reads each pair twice, in one batch of prompts.
+    """Let a model judge how often the first answer of a pair is better. It reads each pair twice, in one batch.
 
     The reply is JSON under a grammar. A model on a server that replies in another form is asked once more by its
     ``generate``; a reply that still cannot be read makes its pair unusable.

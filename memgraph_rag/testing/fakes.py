@@ -476,7 +476,7 @@ def _measure_attention(text: str, offsets: np.ndarray, inputs: Sequence[str]) ->
 
 @dataclass(frozen=True)
 class FakeModels:
-    """The models that a layer receives."""
+    """Fake ``Models`` for tests of a layer: a language model, an embedder and a recognizer."""
 
     language: LanguageModel = field(default_factory=FakeLanguageModel)
     embedder: Embedder = field(default_factory=FakeEmbedder)

@@ -236,9 +236,7 @@ def make_relations(
     names: Mapping[str, str] | None = None,
     vectors: Mapping[str, Vector] | None = None,
 ) -> DocumentGraph:
-    """Return the document with relations.
-
-    By default, there is a relation between each name and the next name in a segment.
+    """Return a copy of a document with relations, by default between each name and the next name in a segment.
 
     Args:
         pairs: the pairs of names to relate instead, all in the first segment.

@@ -14,9 +14,9 @@ from memgraph_rag.types import Action, DocumentGraph, InformationPoint, Summariz
 
 
 def with_clusters(namespace: str, graph: DocumentGraph) -> DocumentGraph:
-    """Return the document with three summaries.
+    """Return a copy of a document with three cluster summaries: two on level 1, and one on level 2.
 
-    Two are on level 1. One is on level 2, over the first summary and the last segment.
+    The upper one summarizes the first lower one and the last segment.
     """
     document, segments = graph.document, graph.segments
 
@@ -38,7 +38,7 @@ def with_clusters(namespace: str, graph: DocumentGraph) -> DocumentGraph:
 
 
 def both(store: GraphStore) -> DocumentGraph:
-    """Return a document with points on two levels and with clusters; it is not stored."""
+    """Return a document with the layers ``points`` (on two levels) and ``clusters``; it is not stored."""
     return with_clusters(store.namespace, make_graph(store.namespace, levels=(2, 1)))
 
 
@@ -62,10 +62,7 @@ def test_points_and_clusters_of_a_document_are_counted_apart(store: GraphStore) 
     receipt = store.write(graph)
     assert (receipt.counts["InformationPoint"], receipt.counts["ClusterSummary"]) == (3, 3)
     assert receipt.counts["SUMMARIZES"] == len(graph.summarizes) == 10
-    assert {name: number for name, number in store.statistics().items() if number} == {
-        **receipt.counts,
-        "Entity": 3,
-    }
+    assert {name: number for name, number in store.statistics().items() if number} == {**receipt.counts, "Entity": 3}
     assert not store.flaws()
 
 

@@ -16,7 +16,7 @@ TITLE = 'A "title" -- {curly} $dollar `tick` \\back // شكرا'
 
 
 def make_outlined(namespace: str, *titles: str, key: str = "alice.txt") -> DocumentGraph:
-    """Return a document with an abstract of two characters and a section for each title, each below the one before."""
+    """Return a document with an abstract of two characters and a section for each title, inside the section before."""
     graph = make_graph(namespace, key)
     document = replace(graph.document, layers=tuple(sorted({*graph.document.layers, "outline"})))
     headings = [Heading(0, 1, "", is_abstract=True)]

@@ -33,8 +33,7 @@ def test_neighbours_come_with_the_segments(store: GraphStore) -> None:
     around = store.segments_around(asked)
 
     expected = sorted(
-        [*((long, place) for place in (2, 3, 4)), (short, 0)],
-        key=lambda item: (item[0].document.id, item[1]),
+        [*((long, place) for place in (2, 3, 4)), (short, 0)], key=lambda item: (item[0].document.id, item[1])
     )
     assert [(segment.id, segment.siblings) for segment in around] == [
         (graph.segments[place].id, len(graph.segments)) for graph, place in expected

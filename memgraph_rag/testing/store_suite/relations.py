@@ -12,14 +12,7 @@ import pytest
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import DocumentError, StoreError
 from memgraph_rag.lexical.name_similarity import least_cosine
-from memgraph_rag.testing.sample_graphs import (
-    DIMENSION,
-    MakeStore,
-    entity_id,
-    make_graph,
-    make_relations,
-    unit,
-)
+from memgraph_rag.testing.sample_graphs import DIMENSION, MakeStore, entity_id, make_graph, make_relations, unit
 from memgraph_rag.types import OPEN_KIND, DocumentGraph, Neighbour, make_id
 
 MEETING = ("Alice met Bob.", "Bob saw Eve.", "Eve, Alice and Ann left.")
@@ -227,7 +220,7 @@ def test_near_synonyms_are_found_among_many(make_store: MakeStore) -> None:
 
 
 def with_open_mentions(graph: DocumentGraph) -> DocumentGraph:
-    """Return the document with all mentions assigned to the relations layer."""
+    """Return a copy of a document whose mentions all belong to the layer ``relations``."""
     return replace(graph, mentions=tuple(replace(mention, kind=OPEN_KIND) for mention in graph.mentions))
 
 
