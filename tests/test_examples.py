@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 from neo4j import GraphDatabase
 
-from memgraph_rag import Memory
+from memgraph_rag import Document, Memory
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER
+from memgraph_rag.text.exports.formats import read_export
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-NAMES = ("book", "chat_memory", "neo4j_graph", "notes_folder", "own_strategy")
+NAMES = ("book", "chat_memory", "graphs_of_other_memories", "neo4j_graph", "notes_folder", "own_strategy")
 
 
 def load(name: str) -> ModuleType:
@@ -105,6 +106,23 @@ def test_graph_in_neo4j_is_read_by_cypher(neo4j_server, monkeypatch, capsys: pyt
     assert sum(" stands in " in line for line in printed) == 5
     assert sum(" stand together in " in line for line in printed) == 5
     assert any(line.startswith("Peter") for line in printed)
+
+
+def test_graph_of_agent_memory_is_written_for_the_import(neo4j_server, monkeypatch, tmp_path: Path) -> None:
+    user, file = uuid.uuid4().hex, tmp_path / "agent-memory.json"
+    monkeypatch.setenv("NEO4J_USERNAME", neo4j_server.user)
+    monkeypatch.setenv("NEO4J_PASSWORD", neo4j_server.password)
+    made = "CREATE (:User {identifier: $user})-[:HAS_PREFERENCE]->(:Preference {id: $user, preference: 'Likes tea'})"
+    with GraphDatabase.driver(neo4j_server.uri, auth=(neo4j_server.user, neo4j_server.password)) as driver:
+        driver.execute_query(made, user=user)
+        try:
+            for memory in ("mem0", "lightrag", "agent-memory"):
+                load("graphs_of_other_memories").main([memory, str(file), "--server", neo4j_server.uri])
+        finally:
+            driver.execute_query("MATCH (user:User {identifier: $user})-->(wish) DETACH DELETE user, wish", user=user)
+    _, documents = read_export(file)
+    texts = [document.text for document in documents if isinstance(document, Document)]
+    assert texts == ["Likes tea"]
 
 
 def test_own_strategy_reads_the_best_segment_with_its_neighbours(

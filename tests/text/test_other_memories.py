@@ -207,7 +207,7 @@ def test_agent_file_of_letta_gives_words_and_blocks(tmp_path: Path, version: str
 
 
 def test_records_of_neo4j_agent_memory_keep_session_and_validity(tmp_path: Path) -> None:
-    """neo4j-agent-memory 0.8.0, whose graph the queries of docs/importing.md read in Neo4j 2026.08."""
+    """neo4j-agent-memory 0.8.0, whose graph examples/graphs_of_other_memories.py reads in Neo4j 2026.08."""
     path = tmp_path / "memory.json"
     of_ann = {"session_id": "s1", "user_id": "ann"}
     form = {

@@ -289,7 +289,7 @@ def _read_graphml(content: bytes) -> tuple[list[dict[str, Any]], list[dict[str, 
 
 
 def is_agent_memory(files: ExportFiles) -> bool:
-    """Return whether the file has what the query in docs/importing.md returns of neo4j-agent-memory."""
+    """Return whether the file has the lists that examples/graphs_of_other_memories.py writes of neo4j-agent-memory."""
     return _has_lists(_parse_json(files), "messages", "facts", "preferences")
 
 
