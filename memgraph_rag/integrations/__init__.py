@@ -2,5 +2,6 @@
 
     from memgraph_rag.integrations.langgraph import MemoryStore
 
-They use the public face of ``Memory`` alone. Importing this package loads no framework.
+Open ``items.py`` first: it stores a framework's items as documents. The adapters use the public face of ``Memory``
+alone. Importing this package loads no framework.
 """

@@ -1,7 +1,8 @@
 """The strategies, by which ``ask`` reads a memory.
 
-Open ``walk.py`` first: the default. Invariant: the rest of the library knows a strategy only through the table of
-``known_strategies`` and the contract; users may bring their own.
+Open ``walk.py`` first: the default. This room never opens a store or a model: the reading context gives a strategy
+its graph, its search and its reading session. Invariant: the rest of the library knows a strategy only through the
+table of ``known_strategies`` and the contract; users may bring their own.
 """
 
 import lazy_loader

@@ -1,6 +1,7 @@
 """Neo4j: a store on a server, bulk files for ``neo4j-admin``, and a local server without Docker.
 
-Read ``store.py`` first. The modules ``server``, ``home`` and ``distribution`` run a local server.
+Read ``store.py`` first. ``connection.py`` runs transactions, and runs them again after a lost connection. The modules
+``server``, ``home`` and ``distribution`` run a local server.
 """
 
 import lazy_loader
