@@ -67,9 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
 
     login = (os.environ.get("NEO4J_USERNAME", "neo4j"), os.environ["NEO4J_PASSWORD"])
-    with GraphDatabase.driver(options.server, auth=login) as driver:
+    # Without notifications: a server warns of each label and property that its database does not have.
+    with GraphDatabase.driver(options.server, auth=login, notifications_min_severity="OFF") as driver:
         graph = {
-            name: driver.execute_query(query, result_transformer_=lambda result: result.data())  # pyright: ignore[reportArgumentType]
+            name: driver.execute_query(query, result_transformer_=lambda result: result.data())
             for name, query in QUERIES[options.memory].items()
         }
     options.file.write_text(json.dumps(graph), "utf-8")
