@@ -56,12 +56,12 @@ def render(messages: Sequence[Message | Mapping[str, Any]]) -> tuple[str, tuple[
 
 
 def write_paragraph(role: str, content: str, moment: str) -> str:
-    """Return a message as a paragraph of a conversation, without the blank line after it."""
+    """Return a message as the paragraph "role (moment): content", or "role: content" if the moment is empty."""
     return f"{role} ({moment}): {content}" if moment else f"{role}: {content}"
 
 
 def count_unread_times(messages: object, turns: Sequence[Turn]) -> int:
-    """Return how many messages have a time that could not be read into a turn; 0 without a list of messages.
+    """Return how many messages have a time that could not be read, so that their turns have none; 0 without a list.
 
     Args:
         turns: the turns of these messages, in the same order.

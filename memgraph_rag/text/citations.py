@@ -58,9 +58,10 @@ class Quotes:
         return self._floor > -math.inf
 
     def measure_relevance(self, question: str, *, unnamed: float = 0.0) -> float:
-        """Return how far the nearest sentence's cosine to the question is above the needed one; 0 or more is related.
+        """Return the best cosine of a sentence to the question, minus the cosine that related texts have at least.
 
-        Infinite if the embedder cannot tell, minus infinity without sentences.
+        The sentences are related to the question if the result is 0 or more. It is infinite if the embedder cannot
+        tell (``can_tell``), and minus infinity without sentences.
 
         Args:
             unnamed: the share of the question's names that no read text holds; it raises the needed cosine.
@@ -97,7 +98,7 @@ class Quotes:
         return tuple(_choose_distinct(scored, limit))
 
     def _cosines(self, text: str) -> list[float]:
-        """Return the readings of the cosines of all sentences to a question."""
+        """Return each sentence's cosine to a text, as ``CosineScale`` corrects it for the language."""
         if not self._candidates:
             return []
         scale, cosines = cosine_scale(self._embedder), self._vectors @ query_vectors(self._embedder, [text])[0]

@@ -18,7 +18,7 @@ from memgraph_rag.text.programs import scopes
 from memgraph_rag.types import CONTEXT, Annotation, Matrix, Segment
 
 NEIGHBOUR_SHARE = 0.3
-"""The weight of each neighbour's vector in a turn's vector; none of 0.2 to 0.5 is better on both locomo and beam."""
+"""The weight of each neighbour's vector in a turn's vector; no weight from 0.2 to 0.5 is better on locomo and beam."""
 
 _MOST_OF_A_TITLE = 300  # characters: a longer title would leave no room for the segment in the embedder's window
 

@@ -38,7 +38,7 @@ echo.
 def find_origins(
     namespace: str, text: str, read: Sequence[Node], quotes: Sequence[Citation] = ()
 ) -> dict[str, frozenset[str]]:
-    """Return the ids of an answer's sentences, each with the origins from which the sentence was copied.
+    """Return the ids of an answer's sentences, each with the origins (see ``Origins``) that it was copied from.
 
     The origins are empty if no read text has the sentence. Only the first 64 sentences count, without those that are
     too short for an echo. A sentence with a label ("Answer: …") has two ids.
@@ -57,7 +57,7 @@ def find_origins(
 
 
 def sentence_ids(namespace: str, segments: Sequence[Segment]) -> set[str]:
-    """Return the ids of all sentences of the segments, as in ``find_origins``; too short sentences have none."""
+    """Return the ids (hashes of words) of the segments' sentences, as in ``find_origins``; a short one has no id."""
     return {_id(namespace, form) for segment in segments for forms in _sentences(segment.text) for form in forms}
 
 
@@ -74,7 +74,7 @@ def mark_segments(
     Without ``known`` sentences the segments are returned as they are.
 
     Args:
-        known: the sentences of answers, with their origins.
+        known: the ids of sentences of the memory's earlier answers, with their origins.
         segments_before: the stored segments of the document; their sentences, except those of echoes, are not echoes in
             it.
         same_text: ids of other documents with the same whole text; their sentences are not echoes in this document.

@@ -72,7 +72,7 @@ class Folder:
     """
 
     OF_KIND: ClassVar[str] = "of kind "
-    """The reason of a text that tells a reader nothing begins so, before the name of the kind."""
+    """The beginning of the reason for a text that tells a reader nothing; the name of the kind follows."""
 
     def __init__(self, path: Path, *, without: Collection[Path] = (), include: Collection[str] = ()) -> None:
         if not isinstance(path, Path) or not names_folder(path):
@@ -203,7 +203,7 @@ def _add_rules(folder: Path, rules: _Rules) -> _Rules:
 
 
 def is_ignored_by(file: Path, folder: Path) -> bool:
-    """Return whether an ignore file excludes ``folder``: the folder of the file (by ``*``), or a folder below it."""
+    """Return whether an ignore file excludes a folder: the folder that it is in (by ``*``), or a folder below it."""
     spec = GitIgnoreSpec(_read_patterns(file))
     inside = folder.relative_to(file.parent).as_posix()
     return spec.match_file("any" if inside == "." else f"{inside}/")

@@ -46,8 +46,8 @@ def can_read(suffix: str) -> bool:
 def read(source: str, path: Path, *, most_bytes: int) -> tuple[str, str]:
     """Return the text and the title of a document in reStructuredText or, by the suffix of its path, in AsciiDoc.
 
-    An AsciiDoc document becomes Markdown. It remains as it is if pandoc cannot read it or finds no text in it. Text
-    under a condition is kept whatever the condition says. Included files and comments are left out.
+    An AsciiDoc document becomes Markdown. It remains as it is if pandoc cannot read it, finds no text, or writes more
+    than ``most_bytes``. Text under a condition is kept in any case. Included files and comments are left out.
     """
     if path.suffix.lower() not in _ASCIIDOC_SUFFIXES:
         return _read_restructured(source, path)

@@ -70,9 +70,9 @@ def load(
 ) -> Document:
     """Return the source as a document.
 
-    A given key, title or metadata replaces that of a Document; metadata are not merged. They are added to the fields of
-    a Markdown file's front matter, and replace fields of the same name. NUL and lone surrogates become
-    U+FFFD. A str that names a file is text, with a warning.
+    A given key, title or metadata replaces that of a Document. Given metadata are added to the fields of a Markdown
+    file's front matter, and replace fields of the same name. NUL and lone surrogates become U+FFFD. A str that names a
+    file is text, with a warning.
 
     Args:
         source: a str is text; a Path is a file with text, Markdown, HTML or PDF; a Document is used as it is; chat

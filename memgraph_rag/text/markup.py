@@ -195,7 +195,7 @@ def find_declared_encoding(data: bytes) -> str | None:
 
 
 def markdown_title(text: str) -> str:
-    """Return the title in the front matter, else the first heading of any level; empty without both.
+    """Return the title of a Markdown text: in its front matter, else its first heading of any level; empty without.
 
     Only the first 20,000 characters are searched.
     """
@@ -260,7 +260,7 @@ def read_notebook(source: str) -> str | None:
 
 
 def _mark_white_space(text: str) -> str:
-    """Return the text with each run of white space as one mark, which ``_tidied`` resolves."""
+    """Return the text with each run of white space as one mark, which ``_tidy`` resolves."""
     return re.sub(rf"[\s{_BLANK}{_CELL}]+", _BLANK, text)
 
 

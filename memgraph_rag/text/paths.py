@@ -16,10 +16,7 @@ _REMOTE = ("\\\\", "//")  # checking such a path may send a password to the name
 
 
 def may_be_path(text: str) -> bool:
-    """Return whether a str could be a local path: 1 to 255 printable characters on one line, and no network path.
-
-    Network paths begin with two slashes or backslashes. Whether a file exists is not checked.
-    """
+    """Return whether a str could be a local path: 1 to 255 printable characters, without two slashes at the start."""
     return 0 < len(text) <= _MOST_CHARACTERS and text.isprintable() and not text.startswith(_REMOTE)
 
 
@@ -35,10 +32,7 @@ def names_file(path: Path) -> bool:
 
 
 def names_folder(path: Path) -> bool:
-    """Return whether the path is an existing folder, also by a link or with a leading "~".
-
-    Return False if the path cannot be looked at.
-    """
+    """Return whether the path is an existing folder, also by a link or with "~"; False if it cannot be looked at."""
     with suppress(OSError, ValueError):
         return stat.S_ISDIR(expand_home(path).stat().st_mode)
     return False

@@ -157,11 +157,7 @@ class _MeasuredReader(PdfReader):
         super().__init__(BytesIO(data))
 
     def give_up(self) -> NoReturn:
-        """Stop the reading of this file.
-
-        Raises:
-            _BudgetSpent: always.
-        """
+        """Stop the reading of this file: raise ``_BudgetSpent``."""
         raise _BudgetSpent(self._most_content)
 
     def get_object(self, indirect_reference: int | IndirectObject) -> PdfObject | None:

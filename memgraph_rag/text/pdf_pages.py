@@ -29,12 +29,12 @@ _RENDERING = Lock()  # PDFium is not thread-safe
 
 
 def has_rules(content: bytes) -> bool:
-    """Return whether a page's content draws as many lines as a table has, so that a look for tables is worth while."""
+    """Return whether a page's content draws enough lines to have a table; False if pdfplumber is not installed."""
     return find_spec("pdfplumber") is not None and len(_RULES.findall(content)) >= _FEWEST_RULES
 
 
 def make_table_reader(data: bytes) -> Callable[[int], str | None]:
-    """Return a function from the number of a page to its text with its tables in Markdown; None without a table.
+    """Return a function: page number (from 0) to the page's text with tables in Markdown; None without a table.
 
     Errors are those of pypdf on a damaged file.
     """
@@ -98,7 +98,7 @@ def missing_for_scans() -> str:
 
 
 def recognise_page(data: bytes, number: int) -> str:
-    """Return the text that tesseract reads in the picture of a page; empty if it fails or takes longer than a minute.
+    """Return the text that tesseract reads in page ``number`` (from 0); empty if it fails or takes over a minute.
 
     Errors are those of PDFium on a damaged file.
     """

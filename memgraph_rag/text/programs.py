@@ -28,7 +28,7 @@ _LONGEST_SIGNATURE = 160
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A function, class or the like: its characters with the comments above it, its first line, and its depth."""
+    """A function, class or the like: ``[start, end)`` with the comments above it, its signature, and its nesting."""
 
     start: int
     end: int
@@ -37,7 +37,7 @@ class Definition:
 
 
 def definitions(text: str, name: str) -> list[Definition]:
-    """Return the definitions of more than one line in a program, in order; outer ones before those within them.
+    """Return the definitions of more than one line in a program, in order, the outer before the inner ones.
 
     Args:
         name: the end of the file's path, which tells the language.
@@ -60,7 +60,7 @@ def definitions(text: str, name: str) -> list[Definition]:
 
 
 def scopes(text: str, name: str, starts: Iterable[int]) -> list[str]:
-    """Return for each place the signatures of the definitions around it, the outermost first; empty outside of all."""
+    """Return for each of ``starts`` (characters) the signatures of the definitions around it, joined, outer first."""
     known = definitions(text, name)
     return [
         " ".join(item.signature for item in known if item.start < start < item.end)[:_LONGEST_SIGNATURE]

@@ -106,7 +106,7 @@ class PageTurn:
 
 
 class StoredTurn(NamedTuple):
-    """The facts about a stored turn that a session keeps in memory in place of the turn."""
+    """What a session keeps in memory of a stored turn: its id, the number of its page, and ``PageTurn.form``."""
 
     id: str
     page: int
@@ -212,7 +212,7 @@ def _takes_turns(turns: int, characters: int, layers: Iterable[str]) -> bool:
 
 
 def detect_page_language(page: Page, text: str) -> tuple[str, bool]:
-    """Return the language of a page that gets this text, and whether its stored words keep their stems.
+    """Return the language of a page whose text becomes ``text``, and whether its stored words keep their stems.
 
     If the stems change, the stored segments must be written again: the index of a store holds stems.
     """
@@ -221,7 +221,7 @@ def detect_page_language(page: Page, text: str) -> tuple[str, bool]:
 
 
 def parse_page(conversation: Conversation, number: int, record: DocumentRecord, segments: Sequence[Segment]) -> Page:
-    """Return the stored page.
+    """Return page ``number`` of the conversation, from the document and segments stored under the page's key.
 
     Raises:
         DocumentError: another document has the page's key.

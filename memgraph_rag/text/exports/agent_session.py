@@ -32,11 +32,11 @@ class AgentTurn:
 
     @classmethod
     def from_words(cls, role: str, words: str, time: str = "") -> AgentTurn:
-        """Return a turn that its words identify, for a client whose log and hooks number turns differently."""
+        """Return a turn whose id is a hash of its words, for a client whose log and hooks give turns different ids."""
         return cls(f"{role}/{hashlib.sha256(words.encode()).hexdigest()[:16]}", role, words, time)
 
     def as_message(self) -> dict[str, str]:
-        """Return the turn as ``Session.add`` takes it."""
+        """Return the turn as a message for ``Session.add``: id, role, content, and the time if it is known."""
         message = {"id": self.id, "role": self.role, "content": self.content}
         return {**message, "time": self.time} if self.time else message
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from memgraph_rag.text.exports.conversations import append_attachments, chat_document, each, make_message, utc_time
+from memgraph_rag.text.exports.conversations import append_attachments, chat_document, make_message, read_all, utc_time
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.types import Document, Failure, Message
 
@@ -38,7 +38,7 @@ def _begins_with_tree(files: ExportFiles, name: str) -> bool:
 def read(files: ExportFiles) -> Iterator[Document | Failure]:
     """Yield a document for each conversation, or a ``Failure`` for a conversation that cannot be read."""
     for name in _names(files):
-        yield from each(files.json(name), lambda item: _convert(item, files), "chatgpt conversation")
+        yield from read_all(files.json(name), lambda item: _convert(item, files), "chatgpt conversation")
 
 
 def _convert(conversation: Mapping[str, Any], files: ExportFiles) -> Iterator[Document]:

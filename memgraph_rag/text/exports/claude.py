@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memgraph_rag.text.exports.conversations import append_attachments, chat_document, each, make_message
+from memgraph_rag.text.exports.conversations import append_attachments, chat_document, make_message, read_all
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.types import Document, Failure, Message
 
@@ -31,7 +31,7 @@ def matches(files: ExportFiles) -> bool:
 def read(files: ExportFiles) -> Iterator[Document | Failure]:
     """Yield a document for each conversation."""
     name = _name(files)
-    yield from each(files.json(name) if name else (), _convert, "claude conversation")
+    yield from read_all(files.json(name) if name else (), _convert, "claude conversation")
 
 
 def _convert(conversation: Mapping[str, Any]) -> Iterator[Document]:

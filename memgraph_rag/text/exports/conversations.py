@@ -33,7 +33,7 @@ def utc_time(seconds: object) -> str | None:
 
 
 def make_message(speaker: object, text: object, time: object) -> Message | None:
-    """Return a message; None if it has no text. A speaker without a name is "unknown"."""
+    """Return a message from the values of an export; None without text. A speaker without a name is "unknown"."""
     content = text.strip() if isinstance(text, str) else ""
     if not content:
         return None
@@ -42,14 +42,14 @@ def make_message(speaker: object, text: object, time: object) -> Message | None:
 
 
 def append_attachments(text: str, attachments: Iterable[tuple[str, str]]) -> str:
-    """Return a message's text, followed by the name and the text of each attachment that has a text."""
+    """Return a message's text, followed by each attachment, a pair of name and text, whose text is not empty."""
     return "\n\n".join([text, *(f"[{as_line(name)}]\n{content}" for name, content in attachments if content)]).strip()
 
 
 def chat_document(
     origin: str, chat_id: object, title: object, messages: Iterable[Message | None]
 ) -> Iterator[Document]:
-    """Yield the conversation as one document with a turn a message; nothing without messages.
+    """Yield the conversation as one document with a turn for each message; nothing if all messages are None.
 
     Args:
         origin: name of the format, with which the key begins.
@@ -70,7 +70,7 @@ def chat_document(
 def split_by_month(
     origin: str, chat_id: object, title: object, messages: Iterable[Message | None], *, months: Iterable[str] = ()
 ) -> Iterator[Document]:
-    """Yield a document for each month of a conversation, with the month in its key.
+    """Yield a document for each month of a conversation (see ``chat_document``), with the month in its key.
 
     Args:
         months: the month of each message, as "2024-05"; by default that of its time. A message without a time belongs
@@ -85,11 +85,14 @@ def split_by_month(
         yield from chat_document(origin, f"{chat_id}/{name}", title, said)
 
 
-def each(items: Iterable[Any], convert: Callable[[Any], Iterator[Document]], what: str) -> Iterator[Document | Failure]:
-    """Yield the documents of each conversation; a ``Failure`` for a conversation of another form.
+def read_all(
+    items: Iterable[Any], convert: Callable[[Any], Iterator[Document]], what: str
+) -> Iterator[Document | Failure]:
+    """Convert all conversations of an export into documents; yield a ``Failure`` for one that cannot be converted.
 
     Args:
-        what: name of a conversation in the error, such as "chatgpt conversation".
+        convert: yields the documents of one of the ``items``; its errors become failures, and the next item follows.
+        what: name of an item in the error, such as "chatgpt conversation".
     """
     for index, item in enumerate(items):
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memgraph_rag.text.exports.conversations import append_attachments, each, make_message, split_by_month
+from memgraph_rag.text.exports.conversations import append_attachments, make_message, read_all, split_by_month
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.types import Document, Failure, Message
 
@@ -31,7 +31,7 @@ def read(files: ExportFiles) -> Iterator[Document | Failure]:
         part = files.json(name)
         if isinstance(part, dict) and isinstance(part.get("channel"), dict):
             parts.setdefault(str(part["channel"].get("id")), []).append(part)
-    yield from each(parts.values(), lambda channel: _convert(channel, files), "discord channel")
+    yield from read_all(parts.values(), lambda channel: _convert(channel, files), "discord channel")
 
 
 def _convert(parts: list[Mapping[str, Any]], files: ExportFiles) -> Iterator[Document]:

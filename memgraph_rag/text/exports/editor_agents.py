@@ -63,7 +63,7 @@ WHERE json_extract(form, '$.text') <> ''
 
 
 def find_cursor(home: Path) -> Iterator[Path]:
-    """Yield the database of all workspaces, ``Cursor/User/globalStorage/state.vscdb`` in the folder of settings."""
+    """Yield the path of Cursor's database, ``Cursor/User/globalStorage/state.vscdb`` in the settings, if it exists."""
     path = program_folder(home, "Cursor") / "User" / "globalStorage" / "state.vscdb"
     yield from [path] if path.is_file() else []
 
@@ -121,7 +121,7 @@ def _composers(path: Path, key: str) -> list[Mapping[str, Any]]:
 
 
 def find_vscode(home: Path) -> Iterator[Path]:
-    """Yield the sessions of all workspaces and of windows without one, sorted by path."""
+    """Yield the paths of VS Code's session files, one a session: of each workspace, then of windows without one."""
     user = program_folder(home, "Code") / "User"
     for pattern in ("workspaceStorage/*/chatSessions/*.json*", "globalStorage/emptyWindowChatSessions/*.json*"):
         for path in sorted(user.glob(pattern)):
@@ -164,7 +164,7 @@ def _vscode_words(part: Any) -> str:
 
 
 def _replay(path: Path) -> Mapping[str, Any]:
-    """Return the session after all changes of its log; a change of what is not there is passed over.
+    """Return the session after all changes of its log; a change at a place that does not exist is passed over.
 
     An entry has a kind (0 is the whole session, 1 sets, 2 appends after cutting to ``i``, 3 deletes), the keys ``k`` of
     the place, and the value ``v``.

@@ -55,7 +55,7 @@ class ExportFiles:
             ) from error
 
     def find_files(self, name: str) -> list[str]:
-        """Return the files with this last part of their name, such as ``conversations.json``, in order."""
+        """Return the full names of the files whose last part is this name, such as ``conversations.json``, sorted."""
         return [full for full in self.names if PurePosixPath(full).name == name]
 
     def read(self, name: str) -> bytes:
@@ -88,7 +88,7 @@ class ExportFiles:
         return data
 
     def json(self, name: str) -> Any:
-        """Return the content of a JSON file, which is parsed once.
+        """Return the parsed content of a JSON file; a further call returns the same object.
 
         Raises:
             DocumentError: the file is no JSON, or cannot be read.
@@ -104,7 +104,7 @@ class ExportFiles:
         return self._json[name]
 
     def head(self, name: str) -> bytes:
-        """Return the first bytes of a file, without counting them; empty if the file cannot be read."""
+        """Return the first 4,096 bytes of a file, which do not count as read; empty if the file cannot be read."""
         try:
             with self._archive.open(name) if self._archive else (self._root / name).open("rb") as file:
                 return file.read(_HEAD)
@@ -112,7 +112,7 @@ class ExportFiles:
             return b""
 
     def attachment(self, name: str) -> str:
-        """Return the text of a file that a message names; empty if it is not here, long, or not text in UTF-8."""
+        """Return the text of a file that a message names; empty if it is missing, above 1 MiB, or not UTF-8 text."""
         last = PurePosixPath(name.replace("\\", "/")).name
         full = name if name in self._known else next(iter(self._by_last_part.get(last, ())), None)
         if full is None or b"\x00" in self.head(full):
@@ -158,7 +158,7 @@ class ExportFiles:
 
 
 def read_rows(path: Path, query: str, values: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Return the rows of a query on a file of SQLite.
+    """Return the rows of an SQL query on an SQLite file, each as values by column; ``values`` replace its "?" marks.
 
     Raises:
         DocumentError: the file is damaged, or has no such table.

@@ -32,7 +32,7 @@ from memgraph_rag.types import Document, Failure
 
 
 class Format(NamedTuple):
-    """A format: whether some files have it, and the documents in them."""
+    """A format of exports: functions that tell whether files have the format, and that yield their documents."""
 
     matches: Callable[[ExportFiles], bool]
     read: Callable[[ExportFiles], Iterator[Document | Failure]]
@@ -59,7 +59,7 @@ FORMATS = {
 
 
 class SessionLogs(NamedTuple):
-    """The logs of a coding agent: the files below a home folder, and the sessions of a file."""
+    """A coding agent's logs: functions that find the log files below a home folder, and read a file's sessions."""
 
     find: Callable[[Path], Iterator[Path]]
     read: Callable[[Path], Iterator[AgentSession]]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from memgraph_rag.errors import DocumentError
-from memgraph_rag.text.exports.conversations import chat_document, each, make_message
+from memgraph_rag.text.exports.conversations import chat_document, make_message, read_all
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.text.markup import read_html
 from memgraph_rag.types import Document, Failure, Message
@@ -27,11 +27,11 @@ def matches(files: ExportFiles) -> bool:
 
 
 def read(files: ExportFiles) -> Iterator[Document | Failure]:
-    """Yield a document for each day."""
+    """Yield a document for each day, with its prompts and answers as turns."""
     entries = [entry for name in _names(files) for entry in _entries(files, name)]
     dated = sorted(entries, key=lambda entry: str(entry["time"]))
     days = [list(group) for _, group in groupby(dated, key=lambda entry: str(entry["time"])[:10])]
-    yield from each(days, _convert, "gemini day")
+    yield from read_all(days, _convert, "gemini day")
 
 
 def _names(files: ExportFiles) -> list[str]:

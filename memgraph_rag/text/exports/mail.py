@@ -16,7 +16,7 @@ from email.utils import parseaddr
 from pathlib import Path, PurePosixPath
 
 from memgraph_rag.errors import DocumentError
-from memgraph_rag.text.exports.conversations import append_attachments, chat_document, each, make_message
+from memgraph_rag.text.exports.conversations import append_attachments, chat_document, make_message, read_all
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.text.markup import read_html
 from memgraph_rag.types import Document, Failure, Message
@@ -66,7 +66,7 @@ def read(files: ExportFiles) -> Iterator[Document | Failure]:
             root = known or (mail.ancestors[0] if mail.ancestors else mail.id)
             roots.update(dict.fromkeys((mail.id, *mail.ancestors), root))
             threads.setdefault(root, []).append(mail)
-    yield from each(threads.items(), lambda item: _convert(*item), "mail thread")
+    yield from read_all(threads.items(), lambda item: _convert(*item), "mail thread")
 
 
 def _split(data: bytes) -> Iterator[bytes]:

@@ -14,7 +14,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from memgraph_rag.display import show
-from memgraph_rag.text.exports.conversations import chat_document, each, make_message, split_by_month, utc_time
+from memgraph_rag.text.exports.conversations import chat_document, make_message, read_all, split_by_month, utc_time
 from memgraph_rag.text.exports.export_files import ExportFiles, read_rows
 from memgraph_rag.types import SESSION, USER, Document, Failure, MetadataValue
 
@@ -78,9 +78,9 @@ def read_mem0(files: ExportFiles) -> Iterator[Document | Failure]:
             for row in last.values()
             if not row["is_deleted"]
         ]
-        yield from each(kept, _convert_mem0, "mem0 memory")
+        yield from read_all(kept, _convert_mem0, "mem0 memory")
     else:
-        yield from each(_mem0_records(files), _convert_mem0, "mem0 memory")
+        yield from read_all(_mem0_records(files), _convert_mem0, "mem0 memory")
 
 
 def _convert_mem0(record: Mapping[str, Any]) -> Iterator[Document]:
@@ -100,9 +100,9 @@ def is_langgraph(files: ExportFiles) -> bool:
 
 
 def read_langgraph(files: ExportFiles) -> Iterator[Document | Failure]:
-    """Yield a document for each item; its namespace is in the metadata."""
+    """Yield a document for each item of LangGraph's store; its namespace is in the metadata as "prefix"."""
     rows = read_rows(files.path, "SELECT prefix, key, value, updated_at FROM store ORDER BY prefix, key")
-    yield from each(rows, _convert_item, "langgraph item")
+    yield from read_all(rows, _convert_item, "langgraph item")
 
 
 def _convert_item(row: Mapping[str, Any]) -> Iterator[Document]:
@@ -138,8 +138,8 @@ def read_graphiti(files: ExportFiles) -> Iterator[Document | Failure]:
     for episode in content["episodes"]:
         if isinstance(episode, dict):
             groups.setdefault(str(episode.get("group_id") or "default"), []).append(episode)
-    yield from each(groups.items(), lambda group: _convert_episodes(*group), "graphiti group")
-    yield from each(content["edges"], _convert_edge, "graphiti edge")
+    yield from read_all(groups.items(), lambda group: _convert_episodes(*group), "graphiti group")
+    yield from read_all(content["edges"], _convert_edge, "graphiti edge")
 
 
 def _convert_episodes(group: str, episodes: Iterable[Mapping[str, Any]]) -> Iterator[Document]:
@@ -179,9 +179,9 @@ def read_letta(files: ExportFiles) -> Iterator[Document | Failure]:
     for agent in content.get("agents") or [content]:
         name = agent.get("name") or "agent"
         own = agent.get("core_memory") or [blocks[key] for key in agent.get("block_ids") or () if key in blocks]
-        yield from each([(name, agent)], lambda pair: _convert_agent(*pair), "letta agent")
-        yield from each([(name, block) for block in own], lambda pair: _convert_block(*pair), "letta block")
-    yield from each(content.get("files") or (), _convert_file, "letta file")
+        yield from read_all([(name, agent)], lambda pair: _convert_agent(*pair), "letta agent")
+        yield from read_all([(name, block) for block in own], lambda pair: _convert_block(*pair), "letta block")
+    yield from read_all(content.get("files") or (), _convert_file, "letta file")
 
 
 def _convert_agent(name: str, agent: Mapping[str, Any]) -> Iterator[Document]:
@@ -249,14 +249,14 @@ def read_lightrag(files: ExportFiles) -> Iterator[Document | Failure]:
         nodes, edges = content["nodes"], content["edges"]
     else:
         for name in files.find_files(_DOCUMENTS):
-            yield from each(files.json(name).items(), lambda pair: _convert_full_document(*pair), "lightrag document")
+            yield from read_all(files.json(name).items(), lambda pair: _convert_document(*pair), "lightrag document")
         graphs = [_read_graphml(files.read(name)) for name in files.find_files(_GRAPH)]
         nodes, edges = ([item for graph in graphs for item in graph[place]] for place in (0, 1))
-    yield from each(nodes, _convert_described, "lightrag entity")
-    yield from each(edges, _convert_described, "lightrag relation")
+    yield from read_all(nodes, _convert_described, "lightrag entity")
+    yield from read_all(edges, _convert_described, "lightrag relation")
 
 
-def _convert_full_document(document_id: str, record: Mapping[str, Any]) -> Iterator[Document]:
+def _convert_document(document_id: str, record: Mapping[str, Any]) -> Iterator[Document]:
     yield from _document(
         "lightrag", document_id, record["content"], utc_time(record.get("create_time")), file=record.get("file_path")
     )
@@ -299,12 +299,12 @@ def read_agent_memory(files: ExportFiles) -> Iterator[Document | Failure]:
     sessions: dict[str, list[Mapping[str, Any]]] = {}
     for message in content["messages"]:
         sessions.setdefault(str(message.get("session_id")), []).append(message)
-    yield from each(sessions.items(), lambda pair: _convert_session(*pair), "agent-memory conversation")
+    yield from read_all(sessions.items(), lambda pair: _convert_session(*pair), "agent-memory conversation")
     for fact in content["facts"]:
         named = {"uuid": fact.get("id"), "valid_at": fact.get("valid_from"), "invalid_at": fact.get("valid_until")}
         words = " ".join(str(fact.get(name) or "") for name in ("subject", "predicate", "object"))
-        yield from each([{**fact, **named, "fact": words}], _convert_agent_fact, "agent-memory fact")
-    yield from each(content["preferences"], _convert_preference, "agent-memory preference")
+        yield from read_all([{**fact, **named, "fact": words}], _convert_agent_fact, "agent-memory fact")
+    yield from read_all(content["preferences"], _convert_preference, "agent-memory preference")
 
 
 def _convert_session(session_id: str, messages: Sequence[Mapping[str, Any]]) -> Iterator[Document]:

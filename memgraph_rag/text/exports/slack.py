@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from memgraph_rag.text.exports.conversations import each, make_message, split_by_month, utc_time
+from memgraph_rag.text.exports.conversations import make_message, read_all, split_by_month, utc_time
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.types import Document, Failure, Message
 
@@ -37,7 +37,7 @@ def read(files: ExportFiles) -> Iterator[Document | Failure]:
     for name in files.names:
         if _DAY.fullmatch(PurePosixPath(name).name):
             days.setdefault(PurePosixPath(name).parent.name, []).append(name)
-    yield from each(channels, lambda channel: _convert(channel, files, people, days), "slack channel")
+    yield from read_all(channels, lambda channel: _convert(channel, files, people, days), "slack channel")
 
 
 def _choose_name(user: Mapping[str, Any]) -> str:

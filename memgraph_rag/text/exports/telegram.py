@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memgraph_rag.text.exports.conversations import append_attachments, each, make_message, split_by_month, utc_time
+from memgraph_rag.text.exports.conversations import append_attachments, make_message, read_all, split_by_month, utc_time
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.types import Document, Failure, Message
 
@@ -33,7 +33,7 @@ def matches(files: ExportFiles) -> bool:
 
 def read(files: ExportFiles) -> Iterator[Document | Failure]:
     """Yield a document for each month of each chat."""
-    yield from each(_chats(files), lambda chat: _convert(chat, files), "telegram chat")
+    yield from read_all(_chats(files), lambda chat: _convert(chat, files), "telegram chat")
 
 
 def _convert(chat: Mapping[str, Any], files: ExportFiles) -> Iterator[Document]:

@@ -13,7 +13,7 @@ from datetime import datetime
 from itertools import pairwise
 from pathlib import PurePosixPath
 
-from memgraph_rag.text.exports.conversations import append_attachments, each, make_message, split_by_month
+from memgraph_rag.text.exports.conversations import append_attachments, make_message, read_all, split_by_month
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.types import Document, Failure, Message
 
@@ -61,7 +61,7 @@ def matches(files: ExportFiles) -> bool:
 
 def read(files: ExportFiles) -> Iterator[Document | Failure]:
     """Yield a document for each month of each chat."""
-    yield from each(_names(files), lambda name: _convert(name, files), "whatsapp chat")
+    yield from read_all(_names(files), lambda name: _convert(name, files), "whatsapp chat")
 
 
 def _convert(name: str, files: ExportFiles) -> Iterator[Document]:
