@@ -15,7 +15,7 @@ from memgraph_rag.lexical.tokenize import words
 
 @dataclass(frozen=True, slots=True)
 class AskedAttribute:
-    """An attribute that is asked for; ``speaker`` is whose, empty of the asker's own."""
+    """The attribute that a question asks for; ``speaker`` is the person who has it, empty for the asker."""
 
     attribute: str
     speaker: str = ""
@@ -77,7 +77,7 @@ _COMPILED = tuple((form, re.compile(pattern + r"$", re.IGNORECASE)) for form, pa
 
 
 def find_asked_attribute(question: str) -> AskedAttribute | None:
-    """Return what the question asks for; None if it asks for no attribute.
+    """Return the attribute of a person, such as the home, that a question asks for; None without an attribute.
 
     >>> find_asked_attribute("Where do I live now?")
     AskedAttribute(attribute='home', speaker='', is_past=False)
@@ -137,7 +137,7 @@ _SEVERAL = re.compile(
 
 
 def asks_for_several(question: str, nouns: Sequence[str] = ()) -> bool:
-    """Return whether a question asks for all values that hold: it has a plural, or one of the nouns; English only.
+    """Return whether a question asks for several values: it has a plural, or one of the ``nouns``; English only.
 
     >>> asks_for_several("which languages am I learning?"), asks_for_several("which bus do I take?")
     (True, False)

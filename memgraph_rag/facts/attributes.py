@@ -75,7 +75,7 @@ _ARTICLE = re.compile(r"^(?:(?:a|an|the|my|our|some|called|named)\s+)+", re.IGNO
 
 
 def attribute_form(name: str) -> str:
-    """Return the one form of an attribute's name.
+    """Return an attribute's name in normal form: lower case, without "my" and "new", one word for all synonyms.
 
     >>> attribute_form("new mobile phone"), attribute_form("favorite Color"), attribute_form("sister's dog")
     ('phone', 'favourite colour', 'sister dog')
@@ -86,10 +86,10 @@ def attribute_form(name: str) -> str:
     return _CLASS_OF.get(form, form)
 
 
-def is_family(attribute: str) -> bool:
-    """Return whether an attribute is a known one of people, whose value may be any noun, by the form of the attribute.
+def is_known_attribute(attribute: str) -> bool:
+    """Return whether an attribute, in normal form, is a known one of people, whose value may be any noun.
 
-    >>> is_family("favourite lunch"), is_family("password manager"), is_family("cork board")
+    >>> is_known_attribute("favourite lunch"), is_known_attribute("password manager"), is_known_attribute("cork board")
     (True, True, False)
     """
     words = attribute.split(" ")
@@ -97,7 +97,7 @@ def is_family(attribute: str) -> bool:
 
 
 def has_many_values(attribute: str) -> bool:
-    """Return whether an attribute may have several values at a time ("friend"), or has none ("way"), by its form."""
+    """Return whether an attribute, in normal form, may have several values at a time ("friend"), or none ("way")."""
     last = attribute.rsplit(" ", 1)[-1]
     is_plural = bool(re.search(r"[^su'i]s$", last)) and last not in _FAMILIES
     return is_plural or (last in _MANY and not attribute.startswith("favourite "))

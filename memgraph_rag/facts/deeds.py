@@ -15,7 +15,7 @@ from memgraph_rag.lexical.tokenize import stem
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """A deed in its form; ``is_denied`` where it was never done."""
+    """A deed in normal form (see the module); ``is_denied`` if the speaker says that it was never done."""
 
     form: str
     is_denied: bool
@@ -89,7 +89,7 @@ _EMPTY = frozenset("it them that this these those one so there him her they thin
 
 
 def deeds(clause: str) -> list[Deed]:
-    """Return what the speaker did, or never did, by a clause; several deeds if it lists several.
+    """Return what the speaker of a clause says that he did, or never did; several deeds if the clause lists several.
 
     >>> deeds("Tom and I ate oysters last month"), deeds("Not once have I eaten any oysters")
     ([Deed(form='eat oyster', is_denied=False)], [Deed(form='eat oyster', is_denied=True)])
@@ -112,7 +112,7 @@ def deeds(clause: str) -> list[Deed]:
 
 
 def find_asked_deed(question: str) -> str:
-    """Return the form of the deed that a question asks after ("Have I ever eaten oysters?"); empty without one.
+    """Return the deed, in normal form, that a question asks about ("Have I ever eaten oysters?"); empty without one.
 
     >>> find_asked_deed("Have I ever been to Japan?"), find_asked_deed("Where do I live?")
     ('go japan', '')
@@ -128,7 +128,7 @@ def find_asked_deed(question: str) -> str:
 
 
 def normalise_deed(words: str) -> str:
-    """Return the form of a deed from its verb on; empty if it is none.
+    """Return the normal form of a deed whose words begin with its verb; empty if the words are no deed.
 
     >>> normalise_deed("visited Japan last week") == normalise_deed("been to Japan")
     True
@@ -153,7 +153,7 @@ def normalise_deed(words: str) -> str:
 
 
 def denies(never: str, done: str) -> bool:
-    """Return whether what was never done, in its form, is part of what was done: the same verb, and all of its object.
+    """Return whether "never done" contradicts "done": the same verb, and the whole object is in the other one's.
 
     >>> denies("eat oyster", "eat fresh oyster"), denies("eat oyster tart", "eat oyster")
     (True, False)

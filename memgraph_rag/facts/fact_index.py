@@ -30,10 +30,12 @@ FactKey = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A statement with its place.
+    """A statement of a person, as the layer ``facts`` stores it.
 
     Attributes:
+        kind: that of ``facts.statements.Statement`` or ``facts.plans.Plan``.
         value: the value; "never" for an event that the speaker denies.
+        quote: the sentence; ``index`` is the number of its annotation in the document.
         said: when it was said, ISO 8601.
         at: when it was said, in seconds since 1970.
         former: the value that the statement says to be given up; the key may then have no attribute.
@@ -58,7 +60,7 @@ class Fact:
 
     @property
     def rival(self) -> Rival:
-        """The fact as the rival of another fact."""
+        """The fact in the form in which another fact's standing names what competes with it."""
         return Rival(self.segment_id, self.value, self.quote, self.said)
 
 
@@ -254,7 +256,7 @@ def _verb_key(key: FactKey) -> FactKey:
 
 
 def standings(facts: Sequence[Fact]) -> dict[tuple[str, int], Standing]:
-    """Return the standing of each fact of one key, by (segment id, index); empty without facts.
+    """Return whether each fact of one key holds, is superseded or contradicted, by (segment id, index).
 
     Values are ordered by when they were said, within a document also by place. If the last values were said at the same
     time in different documents, they contradict each other. A deed and "never" contradict each other, whenever they

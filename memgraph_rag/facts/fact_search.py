@@ -80,10 +80,10 @@ class FactSearch(SegmentSearch):
     def find_told(
         self, question: str, extent: Extent, find_judge: Callable[[], TurnJudge | None]
     ) -> tuple[Told | None, bool]:
-        """Return what a person told of a question, and whether all results are turns of chats.
+        """Return the turns of a person that may answer a question, and whether all results are turns of chats.
 
-        A turn in which the rules read a value of what is asked tells it for certain, whatever the judge says. None if
-        the question does not ask for the present, or if no turn of a person is near it.
+        A turn in which the rules read the asked value has the probability 1, whatever the judge says. The turns are
+        None if the question does not ask for the present, or if no turn of a person is near it.
 
         Args:
             find_judge: returns the judge. It is called only for a question that asks for the present.

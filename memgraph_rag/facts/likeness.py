@@ -129,13 +129,13 @@ def estimate_likelihood(candidates: Candidates) -> NDArray[np.float64]:
 
 
 def estimate_probabilities(candidates: Candidates, weights: NDArray[np.float64], bias: float) -> NDArray[np.float64]:
-    """Return (n,) the probability that each candidate states what is asked."""
+    """Return (n,) the probability that each candidate states what is asked; the weights are those of ``FIGURES``."""
     sums = candidates.figures @ weights[:-1] + bias
     return _logistic(sums + weights[-1] * score_shared_names(candidates, weights, bias))
 
 
 def score_shared_names(candidates: Candidates, weights: NDArray[np.float64], bias: float) -> NDArray[np.float64]:
-    """Return (n,) the last feature: the largest probability of an earlier candidate that shares a name, else 0."""
+    """Return (n,) the feature "name taken up": the largest probability of an earlier turn with the same name, or 0."""
     first = _logistic(candidates.figures @ weights[:-1] + bias)
     return (candidates.takes_up * first).max(axis=1)
 

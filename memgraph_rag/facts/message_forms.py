@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from memgraph_rag.facts.attributes import attribute_form, is_family
+from memgraph_rag.facts.attributes import attribute_form, is_known_attribute
 from memgraph_rag.lexical.roles import is_machine, is_user
 
 _MOST_LINE = 400  # characters of a line that has one of these forms
@@ -180,5 +180,5 @@ def label_end(line: str, speaker: str) -> int:
     if name.startswith(("@", "~")) or is_machine(name) or is_user(name):  # "User: …" is of another chat
         return label.end()
     is_own = name.casefold() == speaker.casefold() or name.casefold().split()[0].rstrip(".") in _OWN_LABELS
-    is_title = any(word[0].islower() for word in name.split()) or is_family(attribute_form(name))
+    is_title = any(word[0].islower() for word in name.split()) or is_known_attribute(attribute_form(name))
     return 0 if is_own or is_title else label.end()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from memgraph_rag.facts.attributes import attribute_form, has_many_values, is_family
+from memgraph_rag.facts.attributes import attribute_form, has_many_values, is_known_attribute
 from memgraph_rag.facts.values import cut_phrase, is_value
 
 _MOST_ATTRIBUTE = 40  # characters
@@ -80,7 +80,7 @@ def read_value(clause: str) -> tuple[str, str] | None:
         if (match := pattern.search(clause)) and (read := _read_thing(match)):
             return read
     for attribute, pattern in _STATES:
-        if (match := pattern.search(clause)) and is_value(value := cut_phrase(match["value"]), is_family=True):
+        if (match := pattern.search(clause)) and is_value(value := cut_phrase(match["value"]), is_known=True):
             return attribute, value
     return None
 
@@ -92,6 +92,7 @@ def _read_thing(match: re.Match[str]) -> tuple[str, str] | None:
     if not attribute or len(attribute) > _MOST_ATTRIBUTE or has_many_values(attribute) or _NO_NAME.search(thing):
         return None
     is_being = attribute in _BEINGS
-    if not is_value(value, is_family=is_family(attribute) and not is_being) or (is_being and _NATION.fullmatch(value)):
+    is_known = is_known_attribute(attribute) and not is_being
+    if not is_value(value, is_known=is_known) or (is_being and _NATION.fullmatch(value)):
         return None
     return (f"{attribute} name" if match.groupdict().get("named") else attribute), value

@@ -23,7 +23,7 @@ class Remarks:
         self._facts = facts
 
     def write(self, nodes: Sequence[Node], extent: Extent) -> list[str]:
-        """Return a remark for each node, in order, whether its statement still holds and which days its words name.
+        """Return a remark for each node, in order: whether its statement still holds, and which days its words name.
 
         Empty for a node that is no segment with a speaker, and if there is nothing to say: a statement gets a remark
         only if another one within the extent competes with it.
@@ -53,7 +53,7 @@ class Remarks:
 
 
 def find_relative_days(segment: Segment) -> tuple[RelativeDays, ...]:
-    """Return the days that a person's own words in a segment name relatively, in order.
+    """Return the days that a person's own words in a segment name relatively ("last Friday"), in order.
 
     Empty for a machine's turn, a text without a speaker, and a segment without a time.
     """
@@ -64,7 +64,7 @@ def find_relative_days(segment: Segment) -> tuple[RelativeDays, ...]:
 
 
 def add_days(evidence: Sequence[Evidence]) -> RecordList[Evidence]:
-    """Return all of the evidence, in order, with the days that its words name; unchanged where they name none."""
+    """Return all of the evidence, in order, each with the days that its words name relatively in ``days``."""
     return RecordList(
         replace(item, days=days) if (days := find_relative_days(item.segment)) else item for item in evidence
     )

@@ -107,7 +107,7 @@ def _parse_stopped(match: re.Match[str]) -> Replacement | None:
 def _make_replacement(former: str, value: str, now: str, *, is_of_thing: bool) -> Replacement | None:
     """Return the two values without the words that follow them; None if one of them can be no value."""
     former, value = cut_phrase(_OLD.sub("", former)), cut_phrase(_OLD.sub("", value))
-    if not is_value(former, is_family=True) or (value and not is_value(value, is_family=True)):
+    if not is_value(former, is_known=True) or (value and not is_value(value, is_known=True)):
         return None
     if value and is_name_like(former) != is_name_like(value):
         return None  # "I left Bosch for lunch"

@@ -30,7 +30,7 @@ def is_in_first_person(text: str) -> bool:
 
 
 def is_of_kin(text: str) -> bool:
-    """Return whether a text begins with a relative or friend of its speaker.
+    """Return whether a text begins by naming a relative or friend of its speaker ("My cousin …").
 
     >>> is_of_kin("My cousin got promoted."), is_of_kin("I met my cousin.")
     (True, False)

@@ -37,8 +37,8 @@ class Statement:
 
     ``kind`` is "value" (one holds at a time), "denial" (the value never held, against what was said before), "event"
     (something was done, or never: value "yes" or "never"), "instruction" or "preference" (how the speaker wants to be
-    served; without attribute). ``former`` is the value that a statement says to be given up; then the attribute may be
-    empty: that of which the former value was.
+    served; without attribute). ``former`` is the value that a statement says to be given up. The attribute may then be
+    empty: it is the one that had the former value.
     """
 
     attribute: str

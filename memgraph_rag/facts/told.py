@@ -72,12 +72,12 @@ class Told:
         return [turn for turn, p in zip(self.turns, self.likely, strict=True) if p >= least]
 
     def mark_certain(self, segment_ids: Collection[str]) -> Told:
-        """Return this with the probability 1 for the turns with these ids."""
+        """Return a copy in which the turns with these segment ids have the probability 1."""
         certain = [turn.segment.id in segment_ids for turn in self.turns]
         return replace(self, likely=np.where(certain, 1.0, self.likely)) if any(certain) else self
 
     def list_earlier(self, turn: Evidence) -> list[Evidence]:
-        """Return the turns before a turn that likely state what is asked, the newest first."""
+        """Return the turns before a turn with a probability of at least ``LEAST_TOLD``, the newest first."""
         place = self.turns.index(turn)
         return [each for each, p in zip(self.turns[:place], self.likely, strict=False) if p >= LEAST_TOLD][::-1]
 
@@ -91,7 +91,7 @@ def find_told(
     *,
     contrast: float = 1.0,
 ) -> Told | None:
-    """Return what the person whose turns are nearest to a question told of it; None without turns of a person.
+    """Return turns of the person nearest to a question, with their probabilities to answer it; None without a person.
 
     Args:
         results: best first.

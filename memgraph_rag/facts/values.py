@@ -65,7 +65,7 @@ _WORD = re.compile(r"[\w@.'’+#/:$€£%-]+")
 
 
 def cut_phrase(words: str) -> str:
-    """Return the first noun phrase, without adverbs before it and without what follows it in the sentence.
+    """Return the first noun phrase of some words, without the adverbs before it and the words after it.
 
     >>> cut_phrase("now a Pixel because it broke"), cut_phrase("Dr. Weber these days")
     ('a Pixel', 'Dr. Weber')
@@ -81,11 +81,11 @@ def is_name_like(value: str) -> bool:
     return bool(_NAME_LIKE.match(plain))
 
 
-def is_value(value: str, *, is_family: bool) -> bool:
+def is_value(value: str, *, is_known: bool) -> bool:
     """Return whether words can be the value of an attribute: a name, a number or a noun phrase, not a quality.
 
     Args:
-        is_family: the attribute is a known one ("diet"), whose values may be any noun.
+        is_known: the attribute is a known one ("diet"), whose values may be any noun.
     """
     words = _WORD.findall(value)
     if not words or len(value) > _MOST_VALUE or len(words) > _MOST_WORDS or "<" in value or _NO_VALUE.search(value):
@@ -93,11 +93,11 @@ def is_value(value: str, *, is_family: bool) -> bool:
     first = words[0].casefold()
     if first in _NO_START or (first in ("a", "an", "the") and len(words) == 1):
         return False
-    if first.endswith("ing") and not is_family:
+    if first.endswith("ing") and not is_known:
         return False
     if is_name_like(value) and words[0] not in ("I", "I'm", "I’m", "I've"):
         return True
-    if not is_family or _NO_NOUN.search(value):
+    if not is_known or _NO_NOUN.search(value):
         return False
     is_quality = first in _ADJECTIVES or (bool(_QUALITY_END.search(first)) and not _NOUNS.fullmatch(first))
     return first in ("a", "an", "the", "some") or (len(words) <= _MOST_PLAIN and not is_quality)
