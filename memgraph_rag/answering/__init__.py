@@ -1,4 +1,4 @@
-"""Answers questions: choose a strategy, read, decide whether to answer, write the answer, cite.
+"""Answer questions: choose a strategy, read, decide whether to answer, write the answer, cite.
 
 Open ``answer.py`` first: its loop runs a strategy within the limits. ``refusal`` finds reasons not to answer,
 ``evidence`` gathers the segments that an answer may cite. ``what_holds`` answers questions of the present from one

@@ -1,4 +1,4 @@
-"""Writes an answer in one of three styles: a phrase, a sentence, or a paragraph with marks of citations.
+"""Write an answer in one of three styles: a phrase, a sentence, or a paragraph with marks of citations.
 
 It knows the session and the quotes by their contracts. Invariants: the content of the session is the same afterwards.
 A phrase is one line, and not longer than the sentence that it shortens. A mark ``[n]`` at the end of a sentence is the

@@ -18,7 +18,7 @@ from memgraph_rag.types import AnswerStyle, Extent, Limits, Step, StopReason, Us
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question under way, with the time and the place among the given answers at which it began."""
+    """A question under way. ``began`` is its start by ``time.perf_counter``, ``begun`` is ``GivenAnswers.begin()``."""
 
     question: str
     strategy: Strategy

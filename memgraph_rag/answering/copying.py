@@ -87,7 +87,7 @@ _CHANGES_INSTRUCTION = "\n\n".join(
 
 
 def can_copy(model: LanguageModel, question: str) -> bool:
-    """Return whether the examples, a question and a turn fit the model's window."""
+    """Return whether the model's window is large enough for ``copy_values``: for examples, a question and a turn."""
     needed = sum(model.count_tokens([_INSTRUCTION, question])) + _TOKENS_OF_TURN + max(_TOKENS, _LISTED_TOKENS)
     return needed <= model.window
 
@@ -110,7 +110,7 @@ def copy_values(model: LanguageModel, question: str, turns: Sequence[str]) -> tu
 def copy_changes(
     model: LanguageModel, question: str, turns: Sequence[str]
 ) -> tuple[list[tuple[list[str], list[str]]], Usage]:
-    """Return for each turn the values that it adds to what answers a question, and those that it ends; and the cost.
+    """Return for each turn (values that it adds to the answer of a question, values that it ends), and the cost.
 
     Errors are those of ``copy_values``.
     """

@@ -1,4 +1,4 @@
-"""Tells the time that an answer to "When …?" means.
+"""Replace the time in an answer to "When …?" by the day that it means.
 
 A model copies the time of a turn ("2023-05-08T13:56") although the turn says "yesterday", and shortens "Alexander the
 Great died in 323 BC" to the name. The module knows texts and times, no model. Invariant: the sentence of an answer that
@@ -30,14 +30,14 @@ def asks_when(question: str) -> bool:
 
 
 def tell_days(written: WrittenAnswer, segments: Sequence[Segment]) -> WrittenAnswer:
-    """Return an answer with days in words: those that the first cited turn with a time means.
+    """Return an answer with days in words, as the first cited turn with a time means them.
 
-    A phrase that is only the subject of the sentence ("Ann Lee") is replaced by the date behind it. Relative words of
-    the phrase ("last week") are replaced by their days. The day of the turn itself is replaced by the day that the
-    cited sentence names ("yesterday"), if it names one.
+    A short form that is only the subject of the sentence ("Ann Lee") is replaced by the date that follows it. Relative
+    words of the short form ("last week") are replaced by their days. The day of the turn itself is replaced by the day
+    that the cited sentence names ("yesterday"), if it names one.
 
     Args:
-        segments: what was read for the answer.
+        segments: the segments that were read for the answer.
     """
     written = replace(written, short=_copy_date(written.text, written.short))
     times = {segment.id: segment.time for segment in segments if segment.time}

@@ -1,4 +1,4 @@
-"""Gathers the evidence for an answer (the segments under the nodes that were read), places of citations and warnings.
+"""Gather the evidence for an answer (the segments under the nodes that were read), places of citations and warnings.
 
 It knows the graph by its contract. Invariant: only stored segments are quoted.
 """

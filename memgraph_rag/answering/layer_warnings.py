@@ -1,4 +1,4 @@
-"""Finds the layers that a strategy reads and that were not built, so that an answer can say so.
+"""Find the layers that a strategy reads and that were not built, so that an answer can say so.
 
 It knows the graph by its contract, and writes nothing. Invariant: a missing layer changes no answer; it only adds a
 warning.

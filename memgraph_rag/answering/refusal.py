@@ -1,4 +1,4 @@
-"""Finds reasons not to answer a question, without a model call, and writes the text that the user gets instead.
+"""Find reasons not to answer a question, without a model call, and write the text that the user gets instead.
 
 It knows the evidence and the search. Invariant: the text of a refusal quotes only segments that were read.
 """

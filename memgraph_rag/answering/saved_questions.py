@@ -1,4 +1,4 @@
-"""Stores questions with their answers, and finds and forgets stored questions by text or id."""
+"""Store questions with their answers; find and forget stored questions by text or id."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memgraph_rag.types import Answer, Part, Question, Scope, Step, question_id
 
 
 def question_ids(question: str, namespace: str) -> list[str]:
-    """Return the possible ids of the kept question with this text or id, not looked up; empty if it can be neither."""
+    """Return the ids that a kept question with this text or id may have, not looked up; empty if it can be neither."""
     if not isinstance(question, str) or not question.strip():
         return []
     return [question_id(namespace, clean_text(question)), *([question] if is_possible_key(question) else [])]

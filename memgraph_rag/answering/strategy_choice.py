@@ -1,4 +1,4 @@
-"""Chooses the strategy for a question when the caller names no strategy.
+"""Choose the strategy for a question when the caller names no strategy.
 
 It knows the words and the vector of the question, and whether overviews exist. Invariant: without overviews the choice
 is always the walk.

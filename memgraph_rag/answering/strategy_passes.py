@@ -1,4 +1,4 @@
-"""The passes of a strategy, checked: a strategy may be a stranger's.
+"""Check what a strategy yields in each of its passes: the strategy may be written by a user.
 
 Invariant: each pass that is yielded has at least one step, and each step has a node.
 """

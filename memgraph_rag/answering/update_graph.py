@@ -1,4 +1,4 @@
-"""Extracts entities and relations that are relevant to a question from segments, and stores them.
+"""Extract entities and relations that are relevant to a question from segments, and store them.
 
 It holds no algorithm and no prompt. Invariant: a relation belongs to the document and the segment that state it, and
 is removed together with them. Stored rows do not change.
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 class Learning:
-    """An ``Extract`` that stores the relations that it extracts."""
+    """A function that extracts relations for a question from segments, and stores them (the contract ``Extract``)."""
 
     def __init__(self, store: GraphStore, models: Models, layer: LearningLayer) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""Answers a question about the present from the turns that say what holds, by copying their words.
+"""Answer a question about the present from the turns that say what holds, by copying their words.
 
 A question for one value is answered from the one turn that holds. A question for several ("which languages …") is
 answered from all turns that add or end a value.
@@ -62,7 +62,7 @@ def trace_turns(told: Told) -> tuple[Step, ...]:
 def answer_from_turns(
     model: LanguageModel, question: str, style: AnswerStyle, told: Told
 ) -> Generator[str, None, HoldingAnswer]:
-    """Yield the answer, and return it with its citations. ``told.newest`` must be a turn.
+    """Yield the text of the answer from the turns of ``told``, and return it with citations. ``told.newest`` is a turn.
 
     A sentence names the value, the day on which it was told, and the value before if another one was told; or all
     values that hold.

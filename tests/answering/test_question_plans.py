@@ -329,11 +329,11 @@ def test_kinship_is_spelt_out_step_by_step(find_phrases) -> None:
     question = spell_out_kinship("Who is the paternal grandfather of Ann Lee?")
     values = {"Who is the father of Ann Lee?": "Tom Lee"}
 
-    def ask_behind(asked: str) -> Part:
+    def ask_again(asked: str) -> Part:
         return Part(asked, values.get(asked, ""))
 
     hops = follow_hops(
-        question, TITLES, RulePlans(find_phrases), ask_behind, "Tom Lee", Parts(), lambda name: name == "Tom Lee"
+        question, TITLES, RulePlans(find_phrases), ask_again, "Tom Lee", Parts(), lambda name: name == "Tom Lee"
     )
     assert run(hops) == "Who is the father of Tom Lee?"
 
@@ -372,11 +372,11 @@ def test_phrase_behind_a_name_is_searched_for_by_itself(find_phrases, value: str
     parts, question = Parts(Lee=value), "Who rules the birthplace of Ann Lee's father?"
     behind = {"Who is Ann Lee's father?": "Tom Lee", "What is the birthplace of Tom Lee?": "Bonn"}
 
-    def ask_behind(asked: str) -> Part:
+    def ask_again(asked: str) -> Part:
         return Part(asked, behind.get(asked, ""))
 
     names = {"Tom Lee", "Oz", "Bonn"}.__contains__
-    hops = follow_hops(question, TITLES, RulePlans(find_phrases), ask_behind, "Tom Lee", parts, names)
+    hops = follow_hops(question, TITLES, RulePlans(find_phrases), ask_again, "Tom Lee", parts, names)
     assert (run(hops), parts.asked) == (rewritten, ["What is the birthplace of Tom Lee?"])
 
 

@@ -1,4 +1,4 @@
-"""Finds the day of an event in the sentences of a conversation: "I had to postpone the reunion on July 10".
+"""Find the day of an event in the sentences of a conversation: "I had to postpone the reunion on July 10".
 
 A model copies the time of a turn instead. The module knows sentences and times, no model. Invariant: a day that it
 returns is named in a sentence with at least half of the event's words, or is the day of such a sentence.
@@ -24,7 +24,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class EventDay:
-    """The day of an event, whether the sentence names it, and the sentence; else it is the day of the turn."""
+    """The day of an event, and the cited sentence. If ``is_named`` is False, it is the day of the sentence's turn."""
 
     day: date
     is_named: bool

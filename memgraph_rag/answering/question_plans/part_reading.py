@@ -1,4 +1,4 @@
-"""Reads for the parts of a question: each part is searched by itself, and read in a session of its own.
+"""Read for the parts of a question: each part is searched by itself, and read in a session of its own.
 
 It knows models, graph and search by their contracts. Invariant: ``trace`` holds exactly the nodes that were read, each
 once, in order.
@@ -172,14 +172,14 @@ def _find_day_meant(part: Part, event: str, evidence: ReadEvidence) -> Part:
 
 
 def ask_session(session: ReadingSession, question: str, quotes: Quotes) -> Part:
-    """Return the value that the model copies from what a session has read, for one more question."""
+    """Ask a session one more question about the texts that it has read; return the part with the model's phrase."""
     said = "".join(session.answer(max_tokens=_VALUE_TOKENS, request=_REQUEST.format(question=question)))
     value = "" if is_copied_request(phrase := extract_phrase(said)) else phrase
     return Part(question, value, cite_value(quotes, question, value) if value else ())
 
 
 def cite_value(quotes: Quotes, question: str, value: str) -> tuple[Citation, ...]:
-    """Return two sentences that hold a value, most words of the question first; if none does, those that support it."""
+    """Return the two sentences with a value that have most words of the question, else the three that support it."""
     cited, asked = quotes.cite(question, value, limit=_MOST_QUOTES), {*normalise_words(question).split()}
     holding = [each for each in cited if holds(each.quote, value)]
     holding.sort(key=lambda each: -len(asked.intersection(normalise_words(each.quote).split())))

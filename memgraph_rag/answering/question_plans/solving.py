@@ -1,4 +1,4 @@
-"""Solves a question by its plan: each part is searched and read by itself, and code puts the values together.
+"""Solve a question by its plan: each part is searched and read by itself, and code puts the values together.
 
 It knows how to ask a part by a function, and no model. Invariants: a value is used only if the nodes read for its
 part contain it; an unfinished plan gives no answer, and the question is then answered like any other.
@@ -132,7 +132,7 @@ def follow_hops(
     question: str,
     titles: Sequence[str],
     plans: MakePlans,
-    ask_behind: Callable[[str], Part],
+    ask_again: Callable[[str], Part],
     read: str,
     parts: HopParts,
     is_name: Callable[[str], bool],
@@ -145,7 +145,7 @@ def follow_hops(
     Args:
         titles: titles of the documents that were read.
         plans: finds the phrase whose name is asked for next.
-        ask_behind: asks a question in the session that has read for the whole question.
+        ask_again: asks a question in the session that has read for the whole question.
         read: the text that the session has read. A value that the text does not contain is not used.
         parts: records each part, and reads for a part that is searched for by itself.
         is_name: whether a value names a thing of the graph. Another value ("the shoes") replaces no phrase.
@@ -159,7 +159,7 @@ def follow_hops(
         def takes_place(value: str, asked: str = rewritten) -> bool:
             return _is_value(value, asked) and is_name(value)
 
-        part = ask_behind(hop.question)
+        part = ask_again(hop.question)
         if takes_place(part.value) and holds(read, part.value):
             yield parts.keep(part)
         elif values:

@@ -1,4 +1,4 @@
-"""Compares values that a model copied: dates, quantities, and words.
+"""Compare values that a model copied: dates, quantities, and words.
 
 It knows text only. Invariant: values that cannot be compared give no answer; nothing is guessed.
 """
@@ -58,7 +58,7 @@ def compare_dates(first: str, second: str) -> Literal[-1, 1] | None:
 
 
 def compare_spans(first: str, second: str) -> Literal[-1, 0, 1] | None:
-    """Return -1 if the years from the first to the last date of one text are fewer than those of another, and so on.
+    """Return -1, 0 or 1 if the first text spans fewer, as many or more years than the second; None if one has no span.
 
     >>> compare_spans("3 May 1900 to 1980", "1950 to 12 June 1990"), compare_spans("1900", "1950 to 1990")
     (1, None)
@@ -84,7 +84,7 @@ def _parse_date(text: str) -> Date | None:
 
 
 def find_day(text: str) -> date | None:
-    """Return the day of a text that tells year, month and day in words or as ISO 8601; else None.
+    """Return the day of a text that has a year, a month and a day, in words or as ISO 8601; None for any other text.
 
     >>> find_day("on 12 May 1950"), find_day("1950-05-12"), find_day("May 1950")
     (datetime.date(1950, 5, 12), datetime.date(1950, 5, 12), None)
