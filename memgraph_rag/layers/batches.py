@@ -30,7 +30,7 @@ def input_tokens(language: LanguageModel, batch_tokens: int, *, around_tokens: i
 
 
 def name_step(progress: Progress | None, step: str) -> Progress | None:
-    """Return a callback for the model that tells its progress as that of this step of a layer."""
+    """Return a callback by which a model reports its progress under this step's name; None without ``progress``."""
     return progress and (lambda _, done, count: progress(step, done, count))
 
 

@@ -25,7 +25,7 @@ BORNE_OUT = 0.5
 
 @dataclass(slots=True)
 class Account:
-    """The extraction from one document: what was said of each batch, what was wrong with it, and what it cost.
+    """The extraction from one document: its batches, the replies about each batch (``said``), problems and cost.
 
     Attributes:
         least_borne_out: the smallest share of a description's words, without the names, that its segment must contain.

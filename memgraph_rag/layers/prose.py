@@ -61,10 +61,7 @@ def as_paragraph(text: str) -> str:
 
 
 def goes_in_circles(prompt: Prompt, text: str) -> bool:  # noqa: ARG001
-    """Return whether the paragraph has one sentence three times, so that generation should stop.
-
-    The prompt and the case of letters do not matter.
-    """
+    """Return whether the paragraph has one sentence three times, in any case, so that generation should stop."""
     counts = Counter(as_line(text[start:end]).casefold() for start, end in sentences(text))
     return max(counts.values(), default=0) >= _MOST_TIMES
 

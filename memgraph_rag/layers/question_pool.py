@@ -25,7 +25,7 @@ _LONGEST_SHOWN = 800  # characters of these relations
 
 
 def require_rouge() -> None:
-    """Raise an error before a model writes questions if the pool cannot compare them.
+    """Check that the package by which a pool compares questions is installed, before a model writes them.
 
     Raises:
         SettingsError: rouge-score is not installed.

@@ -94,10 +94,7 @@ class Shelf:
         return title
 
     def vectors(self, nodes: Sequence[Node], embedder: Embedder) -> dict[str, Vector]:
-        """Return the vectors of nodes by id: stored vectors of segments, and new embeddings of all other nodes.
-
-        The order is not that of ``nodes``.
-        """
+        """Return the vectors of nodes by id: stored vectors of segments, and new embeddings of all other nodes."""
         others = [node for node in nodes if node.id not in self.segments]
         rows = embedder.embed([node.text for node in others]) if others else []
         new = {node.id: row for node, row in zip(others, rows, strict=True)}

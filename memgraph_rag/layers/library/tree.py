@@ -61,10 +61,7 @@ class LibraryTree:
     below: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     def put(self, level: int, member: Member, below: Iterable[str] = ()) -> None:
-        """Add a member to a level, or replace it, with the ids of the members directly below it.
-
-        At level 0, ``below`` is ignored.
-        """
+        """Add a member to a level, or replace it, with the ids of the members directly below it (not at level 0)."""
         self.levels[level][member.id] = member
         if level:
             self.below[member.id] = tuple(below)
