@@ -53,7 +53,7 @@ def log_cost(documents: Sequence[PendingDocument], models: Models) -> None:
 
 
 def estimate_usage(documents: Iterable[PendingDocument], language: LanguageModel) -> tuple[Usage, list[str]]:
-    """Return the expected tokens and calls for documents, and the sorted names of the layers that expect nothing."""
+    """Return the expected tokens and calls for documents, and the sorted names of the layers that give no estimate."""
     usage, unknown = Usage(), set[str]()
     for document in documents:
         for layer in document.missing_layers:

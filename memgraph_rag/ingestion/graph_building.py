@@ -231,7 +231,7 @@ def _waits_for_context(document: PendingDocument) -> bool:
 
 
 def list_unnamed_ends(graphs: Sequence[DocumentGraph]) -> list[str]:
-    """Return the sorted ids of the ends of relations whose names these graphs lack, because they are stored already."""
+    """Return the sorted ids of entities that relations of these graphs join and whose names only the store has."""
     return sorted({end for graph in graphs for end in graph.ends} - _list_names(graphs).keys())
 
 

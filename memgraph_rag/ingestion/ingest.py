@@ -108,7 +108,7 @@ class Ingestion:
         return replace(outcome, notes={**outcome.notes, **unread, **secrets}) if unread or secrets else outcome
 
     def deepen(self, records: Iterable[DocumentRecord]) -> Generator[Receipt | Failure, None, None]:
-        """Build the layers that stored documents lack, and yield each outcome, in order; ``UNCHANGED`` if none."""
+        """Build the layers that these stored documents lack; yield each outcome, ``UNCHANGED`` if none was missing."""
         return self._ingest(records)
 
     def _ingest(self, items: Iterable[Item]) -> Generator[Receipt | Failure, None, None]:

@@ -171,7 +171,7 @@ def remove_overviews(store: GraphStore, overviews: Sequence[Overview]) -> Iterat
     yield Receipt("", overviews[0].layer, Action.DEEPENED, {})
 
 
-def layers_there(store: GraphStore) -> list[str]:
+def list_built_memory_layers(store: GraphStore) -> list[str]:
     """Return the sorted names of the layers of the memory that have overviews."""
     return sorted({overview.layer for overview in chain.from_iterable(all_overviews(store))})
 

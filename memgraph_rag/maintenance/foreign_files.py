@@ -1,8 +1,8 @@
 """Write documents and their graph in forms that other programs read: JSON Lines, Markdown, GraphML, Parquet, Obsidian.
 
 These files cannot be imported as archives can: they hold no layers beyond names and relations. Invariants: one group of
-documents at a time is in memory, beside the names; the file or folder appears as a whole, and replaces nothing but an
-empty one or, of the files, an export of the same form.
+documents at a time is in memory, and all names; the file or folder appears as a whole, and replaces only an empty file
+or folder, or a file that is an export of the same form.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _GRAPHML_KEYS = {
 
 
 def write_foreign_files(store: GraphStore, path: Path, form: ForeignForm, document_ids: Sequence[str] | None) -> int:
-    """Write documents into a file or a folder, sorted by id, and return their number.
+    """Write documents in one of ``FOREIGN_FORMS`` into a file or a folder, sorted by id, and return their number.
 
     Args:
         document_ids: the documents; all by default.

@@ -16,7 +16,7 @@ from memgraph_rag.ingestion.layer_choice import choose_layers, layers_to_deepen
 from memgraph_rag.ingestion.memory_layers import (
     build_memory_layers,
     choose_memory_layers,
-    layers_there,
+    list_built_memory_layers,
     list_known_memory_layers,
     split_layers,
 )
@@ -72,10 +72,8 @@ def _layers_to_build(
         return ([*of_documents, *required] if required else of_documents), chosen
     known: list[str | MemoryLayer] = list(parts.memory_layers)
     if all_documents:
-        names = {layer.name for layer in parts.memory_layers}
-        known += [
-            name for name in layers_there(parts.store) if name in list_known_memory_layers() and name not in names
-        ]
+        names, built = {layer.name for layer in parts.memory_layers}, list_built_memory_layers(parts.store)
+        known += [name for name in built if name in list_known_memory_layers() and name not in names]
     return layers_to_deepen(parts.given_layers or ()), choose_memory_layers(known)
 
 

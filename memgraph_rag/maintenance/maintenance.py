@@ -154,7 +154,7 @@ class Maintenance:
         return event_fields["documents"]
 
     def export_files(self, path: str | Path, form: ForeignForm, **scope: Unpack[ScopeFields]) -> int:
-        """Write documents in a form that other programs read, and return their number; ``import_from`` reads none.
+        """Write documents in a form for other programs, and return their number; ``import_from`` cannot read the form.
 
         Args:
             path: a file for "jsonl" and "graphml"; a new or empty folder for "markdown", "obsidian" and "parquet".

@@ -8,7 +8,7 @@ import pytest
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.ingestion import all_overviews
-from memgraph_rag.ingestion.memory_layers import count_uncovered_documents, layers_there
+from memgraph_rag.ingestion.memory_layers import count_uncovered_documents, list_built_memory_layers
 from memgraph_rag.maintenance import archive_overviews
 from memgraph_rag.maintenance.archive import Archive, export_documents
 from memgraph_rag.maintenance.archive_overviews import encode_all
@@ -59,7 +59,7 @@ def test_export_reads_no_layer_whole(store: GraphStore, monkeypatch: pytest.Monk
     monkeypatch.setattr(store, "overviews", None)
     assert len(list(encode_all(store, None, as_of=store.version()))) == 3
     assert count_uncovered_documents(store) == {"library": 0}
-    assert layers_there(store) == ["library"]
+    assert list_built_memory_layers(store) == ["library"]
 
 
 @pytest.mark.usefixtures("one_at_a_time")
