@@ -200,7 +200,7 @@ class Candidates:
         return nearness if node_id in self._points else self._worth_after_last * nearness
 
     def find_carrying_relation(self, node_id: str) -> str:
-        """Return the relation that passed the most to a node, or an empty text."""
+        """Return the description of the relation that passed the most attention to a node; empty without a relation."""
         return self._via.get(node_id, "")
 
     def list_best(self, most: int) -> list[Node]:

@@ -69,7 +69,7 @@ class Reflection:
         self._request = request
 
     def hear(self, p_yes: float, /) -> None:
-        """Count a Yes if the probability after a node is above the threshold, not if it is equal."""
+        """Count a Yes if P(Yes) of the model after a node is above the threshold, not if it is equal."""
         self._yes_count += p_yes > self.yes_threshold
 
     @property
@@ -139,7 +139,7 @@ def ask(
     is_usable: Callable[[str], bool] = _says_something,
     retries: int = _RETRIES,
 ) -> str:
-    """Return the first usable reply on one line; empty if no reply is usable.
+    """Return the model's first usable reply to a request, on one line; empty if no reply is usable.
 
     The first attempt is greedy, the ``retries`` following ones are sampled at temperature 0.7.
 
