@@ -231,7 +231,7 @@ def _add_required_layers(method: Method, *, are_given: bool) -> Method:
 
 
 def make_reader(method: Method, dataset: str) -> Strategy | SearchMode | str:
-    """Return a method's strategy or search mode, with its arguments for a set; of a mode in ``MODES`` only the name.
+    """Return a method's strategy or search mode, with its arguments for a data set; the name of a mode in ``MODES``.
 
     Raises:
         StrategyError: the strategy does not exist.

@@ -103,7 +103,7 @@ def _most_connections() -> int:
 
 
 def most_waiting() -> int:
-    """Return the number of connections that may wait, at least 1. asyncio accepts as many at once, up to four times."""
+    """Return the number of connections that may wait to be accepted (the backlog of a socket), at least 1."""
     return max(1, min(_MOST_WAITING, _descriptors() // 8))
 
 

@@ -72,7 +72,7 @@ def explain_crash(cause: BaseException) -> str:
 
 
 def explain_unknown(what: str, name: str, known: Iterable[str]) -> str:
-    """Return the text for an unknown name, with the known names."""
+    """Return the text for an unknown name of a kind of thing (``what``: "a tool"), with the known names."""
     return f"Expected {what} out of {', '.join(known)}, got {show(name)}. Name one of them."
 
 

@@ -58,6 +58,7 @@ def hook_app(memories: Memories, tokens: OwnerTokens, answer: Answer, *, finish:
     """Return the application of a server for one person: MCP and the REST API, and ``POST /hook/CLIENT/EVENT``.
 
     Args:
+        answer: returns the text that a hook prints, for a client, an event, and what the client gave with the event.
         finish: called when the server ends, after the last answer and before the memories are closed.
     """
     server = token_server(memories, tokens)

@@ -47,7 +47,7 @@ class Metrics:
 
     @contextmanager
     def call(self, tool: str, way: Way) -> Iterator[None]:
-        """Measure the block as one call. Its outcome is "ok", or the class name of the error that the tool raised."""
+        """Measure the block as one call of a tool over a protocol (``way``)."""
         began = time.perf_counter()
 
         def end(_: object, error: BaseException | None, *__: object) -> None:
@@ -61,7 +61,7 @@ class Metrics:
             call.push(end)
             yield
 
-    def send_back(self) -> None:
+    def count_refusal(self) -> None:
         """Count a call that a limit refused before its tool ran; ``call`` does not count it."""
         self._sent_back.inc()
 

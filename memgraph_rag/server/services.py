@@ -77,7 +77,7 @@ class Services:
             try:
                 call.enter_context(self.limits.count_call(caller))
             except TooManyCalls:
-                self.metrics.send_back()
+                self.metrics.count_refusal()
                 raise
             call.enter_context(self.memories.keep_open(caller))
             yield

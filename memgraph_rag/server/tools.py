@@ -470,7 +470,7 @@ class ToolEntry:
 
 
 def hints(*, reads: bool = False, destroys: bool = False, repeats: bool = True) -> ToolAnnotations:
-    """Return the hints of a tool. ``open_world`` is always False, because each tool uses only this memory."""
+    """Return the hints of a tool to clients: whether it only reads, whether it destroys, whether it may be repeated."""
     return ToolAnnotations(
         read_only_hint=reads, destructive_hint=destroys, idempotent_hint=repeats, open_world_hint=False
     )
