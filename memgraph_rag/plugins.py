@@ -50,7 +50,7 @@ def find_parts(part: Part) -> dict[str, Callable[..., Any]]:
 
 
 def make_part(name: str, factory: Callable[..., T], arguments: Mapping[str, Any]) -> T:
-    """Return what a factory makes of these arguments.
+    """Call the factory of a part, such as a strategy, with these arguments, and return the part.
 
     Raises:
         SettingsError: the factory does not take these arguments.

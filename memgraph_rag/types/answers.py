@@ -48,12 +48,12 @@ class RelevanceCurve:
 
 @dataclass(frozen=True, slots=True)
 class QuestionBreadth:
-    """A logistic regression on a question's vector: how likely does the question ask about a whole?
+    """A logistic regression on a question's vector: how likely does it ask about the whole memory ("Which themes …")?
 
     Attributes:
         weights: one weight per component of the vector.
         bias: the log odds of a vector whose components are all 0.
-        least: the least probability at which a question counts as asking about a whole.
+        least: the least probability at which a question counts as asking about the whole memory.
     """
 
     weights: tuple[float, ...]
@@ -61,7 +61,7 @@ class QuestionBreadth:
     least: float
 
     def is_whole(self, vector: Vector) -> bool:
-        """Return whether the question with this vector asks about a whole."""
+        """Return whether the question with this vector asks about the whole memory."""
         odds = float(vector @ np.asarray(self.weights, vector.dtype)) + self.bias
         return odds >= math.log(self.least / (1 - self.least))
 
@@ -224,6 +224,7 @@ class Citation:
     """A verbatim span of a document: ``quote == document.text[start:end]``.
 
     Attributes:
+        score: how well the quote supports the answer (``Quotes.cite``).
         place: "page 3" of a PDF, "Slide 3: …" or "Sheet: …"; empty for other documents.
     """
 

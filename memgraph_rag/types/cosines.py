@@ -31,7 +31,7 @@ _Cosine = TypeVar("_Cosine", float, NDArray[np.float64])
 
 @dataclass(frozen=True, slots=True)
 class CosineScale:
-    """The readings of an embedder's cosines.
+    """A map from an embedder's cosines to readings: the cosines that MiniLM has between English texts as related.
 
     Attributes:
         knots: by kind of text, pairs of (cosine, reading), ascending; between them the reading is linear. ``OTHER``
@@ -80,7 +80,7 @@ class CosineScale:
 
     @property
     def contrast(self) -> float:
-        """The length of vectors less their mean, relative to that of the reference: 1 without knots.
+        """The length of the embedder's vectors after their mean is subtracted, relative to MiniLM's; 1 without knots.
 
         Vectors with a large mean cosine have a large common part, so little is left of them without it.
         """

@@ -97,10 +97,10 @@ class Document:
 class DocumentRecord:
     """A document as the store describes it.
 
-    ``layers`` are the layers that were built. ``model`` is the language model and ``recognizer`` the entity recognizer
-    that built them; empty if none was used. ``added_at`` is ISO 8601 in UTC; it is not part of the document's identity.
-    ``echoes`` is the number of segments that repeat an earlier answer of the memory. ``language`` is the ISO 639-1 code
-    of the text's language; empty if it is unknown, as for a text that is too short to tell.
+    ``characters`` and ``segments`` are the numbers of both. ``layers`` are the layers that were built. ``model`` is the
+    language model and ``recognizer`` the entity recognizer that built them; empty if none was used. ``added_at`` is
+    ISO 8601 in UTC; it is not part of the document's identity. ``echoes`` is the number of segments that repeat an
+    earlier answer of the memory. ``language`` is the ISO 639-1 code of the text's language; empty if it is unknown.
     """
 
     id: str

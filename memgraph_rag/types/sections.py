@@ -21,7 +21,7 @@ class Heading:
     """The beginning of a section: character ``start`` of the document is the first one of the title line.
 
     ``level`` counts from the top, as in Markdown; levels may be skipped. ``title`` is empty for a section without
-    title.
+    title. ``is_abstract`` says that the section is the document's abstract.
     """
 
     start: int
