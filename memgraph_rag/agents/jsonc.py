@@ -50,7 +50,7 @@ def parse(text: str) -> Any:
 
 
 def get_value(value: Any, keys: Sequence[str]) -> Any:
-    """Return what is at a path of keys; None if it is missing."""
+    """Return the value at a path of keys; None if it is missing."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value

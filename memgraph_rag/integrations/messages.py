@@ -32,9 +32,9 @@ def store_message(
     A message that is stored is not changed, even if its text differs.
 
     Args:
-        message_id: within the collection: the scope's values first.
+        message_id: the parts of the message's id in the collection, the values of the scope first.
         time: ISO 8601; another text counts as empty.
-        scope: whose it is, as metadata: what ``recall`` is held to.
+        scope: metadata that say whose message it is; the argument ``where`` of ``recall`` selects by them.
 
     Raises:
         DocumentError: it is too large.
@@ -67,9 +67,9 @@ def recall(
     Of a message of more than ``MAX_QUERY`` characters only the end is searched for.
 
     Args:
-        where: metadata to be held to, as for ``Memory.search``.
-        without: texts that are in sight already. A passage that equals one of them is left out, except for white space
-            at its ends.
+        where: metadata that the documents of the passages must have, as for ``Memory.search``.
+        without: texts that the prompt has already. A passage that equals one of them, but for white space at its ends,
+            is left out.
     """
     if not query.strip():
         return []

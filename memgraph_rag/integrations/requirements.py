@@ -18,9 +18,9 @@ def framework(name: str, *, extra: str, python: tuple[int, int] = (3, 10)) -> It
     """Turn an ``ImportError`` of this block, which imports a framework, into an error that says what to install.
 
     Args:
-        name: as its makers write it.
-        extra: of this package, which installs it.
-        python: the oldest that it runs on.
+        name: the name of the framework, as its makers write it.
+        extra: the extra of this package that installs the framework.
+        python: the oldest version of Python that the framework runs on.
 
     Raises:
         SettingsError: an import fails, or this Python is too old. On an old Python nothing of the block is run.
