@@ -78,7 +78,7 @@ def divide_tokens(tokens: Sequence[int], target: int, spread: float = 0.0) -> li
 
 
 def most_telling(text: str, offsets: NDArray[np.int64], values: Vector, share: float) -> str:
-    """Return the tokens of a text with the highest values, in text order. Of equal values the first tokens win.
+    """Return a text reduced to its tokens with the highest values, in order. Of equal values the first tokens win.
 
     Each gap becomes a blank. The number of tokens is rounded down, so the result may be empty.
 

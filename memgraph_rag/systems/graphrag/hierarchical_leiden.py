@@ -72,7 +72,7 @@ def require_leiden() -> None:
 
 
 def hierarchy(edges: Edges, *, most_members: int = 10) -> list[Community]:
-    """Return the communities of all components, children before parents.
+    """Return the communities of a graph, those of all its connected components, children before parents.
 
     A community of more than ``most_members`` is divided again until Leiden finds no division. A star or a clique is
     never divided, so a lowest community may be larger. A node without an edge is in no community.

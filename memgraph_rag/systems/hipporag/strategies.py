@@ -48,7 +48,7 @@ _NUMBERS_ALONE = re.compile(r"\W*(?:facts?\W+)?\d+(?:\W+(?:and\W+)?\d+)*\W*", re
 
 
 class HippoRag:
-    """Reads the segments to which the names of the question lead.
+    """A strategy that reads the segments to which a walk from the names in the question leads.
 
     Args:
         k: how many are read.
@@ -76,11 +76,11 @@ class HippoRag:
 
 
 class HippoRag2:
-    """Reads the segments to which those facts lead that the model recognizes as of use for the question.
+    """A strategy that reads the segments to which a walk from facts leads that the model calls useful for the question.
 
     Args:
         k: how many are read.
-        filters: without, all five facts nearest to the question count, and the model is not asked.
+        filters: whether the model chooses among the five facts nearest to the question; else all five count.
         edges: as for ``HippoRag``.
 
     Raises:

@@ -69,7 +69,7 @@ _TAGGED_TASK = (
 
 
 def request(*, tagged: bool, words: int) -> str:
-    """Return the request about a text that precedes it.
+    """Return the request for the outline of a text, which precedes the request in the prompt.
 
     It has neither the document's title nor an example, because a 0.5B model copied them. The text before the first
     section is the abstract, so JSON has no abstract.
