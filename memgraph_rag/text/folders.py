@@ -203,7 +203,7 @@ def _add_rules(folder: Path, rules: _Rules) -> _Rules:
 
 
 def is_ignored_by(file: Path, folder: Path) -> bool:
-    """Return whether an ignore file excludes a folder: the folder that it is in (by ``*``), or a folder below it."""
+    """Return whether an ignore file excludes a folder: the folder of the file itself (by ``*``), or one below it."""
     spec = GitIgnoreSpec(_read_patterns(file))
     inside = folder.relative_to(file.parent).as_posix()
     return spec.match_file("any" if inside == "." else f"{inside}/")

@@ -71,7 +71,7 @@ class Conversation:
                 )
 
     def key(self, number: int) -> str:
-        """Return the key of a page; a long key is replaced by a hash.
+        """Return the key of page ``number``, from 0; a long key is replaced by a hash.
 
         >>> Conversation("default", "ann/lee", "1").key(0)
         'session/ann%2Flee/1/0'
@@ -82,7 +82,7 @@ class Conversation:
         return f"{_LONG}{make_id(self.namespace, 'session', self.user, self.session)}/{number}"
 
     def page_id(self, number: int) -> str:
-        """Return the id of a page's document, whether it is stored or not."""
+        """Return the id of the document of page ``number``, whether it is stored or not."""
         return make_id(self.namespace, "document", self.key(number))
 
     def turn_id(self, *natural_key: str | int) -> str:

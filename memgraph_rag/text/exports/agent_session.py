@@ -17,7 +17,7 @@ import platformdirs
 
 @dataclass(frozen=True, slots=True)
 class AgentTurn:
-    """What the person or the agent said, without tools, results and thoughts.
+    """A turn of a session: the words of the person or of the agent, without tools, results and thoughts.
 
     Attributes:
         id: the same for the same turn whenever the log is read.

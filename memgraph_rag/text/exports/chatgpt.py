@@ -36,7 +36,7 @@ def _begins_with_tree(files: ExportFiles, name: str) -> bool:
 
 
 def read(files: ExportFiles) -> Iterator[Document | Failure]:
-    """Yield a document for each conversation, or a ``Failure`` for a conversation that cannot be read."""
+    """Yield a document for each conversation of a ChatGPT export, a ``Failure`` for one that cannot be read."""
     for name in _names(files):
         yield from read_all(files.json(name), lambda item: _convert(item, files), "chatgpt conversation")
 

@@ -29,7 +29,7 @@ def matches(files: ExportFiles) -> bool:
 
 
 def read(files: ExportFiles) -> Iterator[Document | Failure]:
-    """Yield a document for each conversation."""
+    """Yield a document for each conversation of a Claude export, a ``Failure`` for one that cannot be read."""
     name = _name(files)
     yield from read_all(files.json(name) if name else (), _convert, "claude conversation")
 

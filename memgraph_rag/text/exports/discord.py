@@ -1,4 +1,4 @@
-"""Read what DiscordChatExporter writes as JSON: a file for each channel.
+"""Read the JSON files that DiscordChatExporter writes, one for each channel.
 
 Source: ``JsonMessageWriter.cs`` of Tyrrrz/DiscordChatExporter, and a public export in nanoguy0/waterhorn-stats.
 """

@@ -27,7 +27,7 @@ def matches(files: ExportFiles) -> bool:
 
 
 def read(files: ExportFiles) -> Iterator[Document | Failure]:
-    """Yield a document for each day, with its prompts and answers as turns."""
+    """Yield a document for each day of Gemini's activity, with the prompts and answers as turns."""
     entries = [entry for name in _names(files) for entry in _entries(files, name)]
     dated = sorted(entries, key=lambda entry: str(entry["time"]))
     days = [list(group) for _, group in groupby(dated, key=lambda entry: str(entry["time"])[:10])]

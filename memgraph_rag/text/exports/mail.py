@@ -48,7 +48,7 @@ def matches(files: ExportFiles) -> bool:
 
 
 def read(files: ExportFiles) -> Iterator[Document | Failure]:
-    """Yield a document for each thread, and a ``Failure`` for each mail that cannot be read."""
+    """Yield a document for each thread of mails, and a ``Failure`` for each mail that cannot be read."""
     threads: dict[str, list[_Mail]] = {}
     roots: dict[str, str] = {}
     for name in _names(files):

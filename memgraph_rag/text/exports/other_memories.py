@@ -61,7 +61,7 @@ def _mem0_records(files: ExportFiles) -> list[Any]:
 
 
 def is_mem0(files: ExportFiles) -> bool:
-    """Return whether the file is mem0's history database, or what its ``get_all`` returned, as JSON."""
+    """Return whether the file is mem0's history database, or a result of its ``get_all`` as JSON."""
     records = _mem0_records(files)
     return _has_tables(files, "history", "messages") or (
         bool(records) and isinstance(records[0], dict) and "memory" in records[0]
@@ -69,7 +69,7 @@ def is_mem0(files: ExportFiles) -> bool:
 
 
 def read_mem0(files: ExportFiles) -> Iterator[Document | Failure]:
-    """Yield a document for each memory. The history database knows no users; a deleted memory is left out."""
+    """Yield a document for each memory of mem0. Its history database knows no users; deleted memories are left out."""
     if _has_tables(files, "history"):
         rows = read_rows(files.path, "SELECT * FROM history ORDER BY rowid")
         last = {row["memory_id"]: row for row in rows}
@@ -132,7 +132,7 @@ def is_graphiti(files: ExportFiles) -> bool:
 
 
 def read_graphiti(files: ExportFiles) -> Iterator[Document | Failure]:
-    """Yield a document for each month of a group's episodes, and one for each fact that holds, or held, at a time."""
+    """Yield a document for each month of a group's episodes in Graphiti, and one for each fact, with its validity."""
     content = _parse_json(files)
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for episode in content["episodes"]:
@@ -243,7 +243,7 @@ def is_lightrag(files: ExportFiles) -> bool:
 
 
 def read_lightrag(files: ExportFiles) -> Iterator[Document | Failure]:
-    """Yield the documents, and one for each description of an entity or a relation, which a model wrote."""
+    """Yield LightRAG's documents, and a document for each description of an entity or relation that its model wrote."""
     content = _parse_json(files)
     if _has_lists(content, "nodes", "edges"):
         nodes, edges = content["nodes"], content["edges"]
@@ -294,7 +294,7 @@ def is_agent_memory(files: ExportFiles) -> bool:
 
 
 def read_agent_memory(files: ExportFiles) -> Iterator[Document | Failure]:
-    """Yield a document for each month of a conversation, each fact with its validity, and each preference."""
+    """Yield a document of neo4j-agent-memory for each month of a conversation, each fact, and each preference."""
     content = _parse_json(files)
     sessions: dict[str, list[Mapping[str, Any]]] = {}
     for message in content["messages"]:

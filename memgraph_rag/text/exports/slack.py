@@ -28,7 +28,7 @@ def matches(files: ExportFiles) -> bool:
 
 
 def read(files: ExportFiles) -> Iterator[Document | Failure]:
-    """Yield a document for each month of each channel."""
+    """Yield a document for each month of each channel in Slack; a ``Failure`` for a channel of another form."""
     people = {
         str(user["id"]): _choose_name(user) for name in files.find_files("users.json") for user in files.json(name)
     }

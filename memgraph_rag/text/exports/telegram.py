@@ -32,7 +32,7 @@ def matches(files: ExportFiles) -> bool:
 
 
 def read(files: ExportFiles) -> Iterator[Document | Failure]:
-    """Yield a document for each month of each chat."""
+    """Yield a document for each month of each chat of a Telegram export; a ``Failure`` for a chat of another form."""
     yield from read_all(_chats(files), lambda chat: _convert(chat, files), "telegram chat")
 
 

@@ -36,7 +36,7 @@ _NOTICES = ("[Request interrupted by user", "Caveat: The messages below were gen
 
 
 def find_claude_code(home: Path) -> Iterator[Path]:
-    """Yield the logs ``~/.claude/projects/FOLDER/SESSION.jsonl``, sorted by path."""
+    """Yield Claude Code's logs below a home folder, ``.claude/projects/FOLDER/SESSION.jsonl``, sorted by path."""
     yield from sorted((home / ".claude" / "projects").glob("*/*.jsonl"))
 
 
@@ -79,7 +79,7 @@ _CODEX_EVENTS = {"user_message": "user", "agent_message": "assistant"}  # of old
 
 
 def find_codex(home: Path) -> Iterator[Path]:
-    """Yield the logs ``~/.codex/sessions/YYYY/MM/DD/rollout-….jsonl``, sorted by path."""
+    """Yield Codex's logs below a home folder, ``.codex/sessions/YYYY/MM/DD/rollout-….jsonl``, sorted by path."""
     yield from sorted((home / ".codex" / "sessions").glob("*/*/*/rollout-*.jsonl"))
 
 
@@ -128,7 +128,7 @@ ORDER BY session.time_created, session.id, message.time_created, message.id, par
 
 
 def find_opencode(home: Path) -> Iterator[Path]:
-    """Yield the database of OpenCode since version 1.2, ``~/.local/share/opencode/opencode.db``, if it exists."""
+    """Yield the path of OpenCode's database in a home folder, ``.local/share/opencode/opencode.db``, if it exists."""
     path = home / ".local" / "share" / "opencode" / "opencode.db"
     yield from [path] if path.is_file() else []
 

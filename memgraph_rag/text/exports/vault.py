@@ -26,7 +26,7 @@ def matches(files: ExportFiles) -> bool:
 
 
 def read(files: ExportFiles) -> Iterator[Document | Failure]:
-    """Yield a document for each note. Its key is its path in the vault, after the vault's name."""
+    """Yield a document for each Markdown note of a vault. Its key is the vault's name and the note's path in it."""
     for path in Folder(files.path):
         inner = path.relative_to(files.path)
         if path.suffix.lower() in _NOTES and inner.parts[0] not in _MARKS:

@@ -60,7 +60,7 @@ def matches(files: ExportFiles) -> bool:
 
 
 def read(files: ExportFiles) -> Iterator[Document | Failure]:
-    """Yield a document for each month of each chat."""
+    """Yield a document for each month of each WhatsApp chat; a ``Failure`` for a chat of another form."""
     yield from read_all(_names(files), lambda name: _convert(name, files), "whatsapp chat")
 
 
