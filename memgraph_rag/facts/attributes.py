@@ -75,7 +75,7 @@ _ARTICLE = re.compile(r"^(?:(?:a|an|the|my|our|some|called|named)\s+)+", re.IGNO
 
 
 def attribute_form(name: str) -> str:
-    """Return an attribute's name in normal form: lower case, without "my" and "new", one word for all synonyms.
+    """Return an attribute's name in normal form: lower case, without "my" and "new", one name for all synonyms.
 
     >>> attribute_form("new mobile phone"), attribute_form("favorite Color"), attribute_form("sister's dog")
     ('phone', 'favourite colour', 'sister dog')

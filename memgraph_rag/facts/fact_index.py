@@ -60,7 +60,7 @@ class Fact:
 
     @property
     def rival(self) -> Rival:
-        """The fact in the form in which another fact's standing names what competes with it."""
+        """The fact as a ``Rival``: the form in which the standing of another fact names a fact that competes."""
         return Rival(self.segment_id, self.value, self.quote, self.said)
 
 

@@ -129,7 +129,7 @@ def estimate_likelihood(candidates: Candidates) -> NDArray[np.float64]:
 
 
 def estimate_probabilities(candidates: Candidates, weights: NDArray[np.float64], bias: float) -> NDArray[np.float64]:
-    """Return (n,) the probability that each candidate states what is asked; the weights are those of ``FIGURES``."""
+    """Return (n,) the probability that each candidate states what is asked, by weights of ``FIGURES`` and a bias."""
     sums = candidates.figures @ weights[:-1] + bias
     return _logistic(sums + weights[-1] * score_shared_names(candidates, weights, bias))
 

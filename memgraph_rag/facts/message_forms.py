@@ -163,7 +163,7 @@ def is_announcement(line: str) -> bool:
 
 
 def label_end(line: str, speaker: str) -> int:
-    """Return where a line's words begin after the name of another person; 0 if the line names no other person.
+    """Return where a line's words begin after the name of a person who is not ``speaker``; 0 without such a name.
 
     A line that begins as a program writes chats, such as with a time before the name, counts whoever it names. So does
     a role ("User", "Assistant"). A word such as "Update", a relative and a title in lower case are not names.

@@ -120,7 +120,7 @@ def _next_such_day(said: date, month: int, day: int) -> date:
 
 
 def finishes(done: str, task: str) -> bool:
-    """Return whether a text about something done means a task: the task has at least half of its words.
+    """Return whether a report of something done means a task: the task has at least half of the report's words.
 
     >>> finishes("I booked the flight", "I still need to book the flight to Rome"), finishes("I paid", "I need to run")
     (True, False)

@@ -15,7 +15,7 @@ from memgraph_rag.facts.values import cut_phrase, is_name_like, is_value
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """What was given up, and what took its place.
+    """A value that the speaker gave up (``former``), and the one that took its place (``value``, empty if unknown).
 
     Attributes:
         now: the clause as it would be said of the new value alone, by which its attribute may be read.
@@ -75,7 +75,7 @@ _PLACE = re.compile(rf"^{_PLACED} ", re.IGNORECASE)
 
 
 def find_replacement(clause: str) -> Replacement | None:
-    """Return what took the place of what, by a clause; None if the clause says no such thing.
+    """Return the former value and its replacement that a clause names; None if the clause names no replacement.
 
     >>> find_replacement("I gave up the flute for the cello")
     Replacement(former='the flute', value='the cello', now='I gave up the flute for the cello', is_of_thing=False)

@@ -1,4 +1,4 @@
-"""What a person told of what a question asks: the turns near the question, how likely each states it, which one holds.
+"""Find the turns of a person that may answer a question, how likely each turn answers it, and which turn holds now.
 
 The module knows candidates, their times and a judge. Invariants: a plan that was told later does not hide a statement,
 because it is unlikely to state anything; code orders the turns in time, no model does; without a judge the cosines of
@@ -64,7 +64,7 @@ class Told:
 
     @property
     def is_told(self) -> bool:
-        """Whether a turn states what is asked, by a judge."""
+        """Whether a turn states what is asked: its probability by a judge is at least ``LEAST_TOLD``."""
         return bool(self.turns) and float(self.likely.max()) >= LEAST_TOLD
 
     def list_stating(self, least: float = LEAST_TOLD) -> list[Evidence]:
