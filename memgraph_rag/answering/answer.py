@@ -141,6 +141,7 @@ class Reading:
         item, and no model is called.
 
         Args:
+            limits, style: as for ``Memory.ask``.
             extent: the documents and the period that may be read.
             snapshot: a snapshot of the store. All reads of the question use it.
             asks_turns: whether a question about the present is answered from the turn that holds (``what_holds``), if a

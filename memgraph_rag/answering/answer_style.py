@@ -60,6 +60,7 @@ def write_answer(
     phrase. The short form may cost one more call of the model.
 
     Args:
+        quotes: the sentences that the answer may cite.
         max_tokens: the limit of the style "sentence". The other styles have their own limits.
     """
     marked: list[Citation] = []
@@ -126,7 +127,7 @@ def _paragraph(session: ReadingSession, question: str, quotes: Quotes, citations
 def mark_sentences(
     pieces: Iterable[str], quotes: Quotes, citations: list[Citation], *, was_cut: Callable[[], bool] = lambda: False
 ) -> Iterator[str]:
-    """Yield the text sentence by sentence, with a mark ``[n]`` before the full stop of each sentence with a source.
+    """Yield the text of ``pieces`` by sentences, with a mark ``[n]`` before the full stop of a sentence with a source.
 
     The source of each sentence is looked up separately, so two sentences may cite two documents.
 

@@ -160,7 +160,7 @@ class SearchWithin:
         return self._search.find_named_entities(question)
 
     def find_speaker_mismatch(self, question: str) -> tuple[str, str] | None:
-        """Return the speaker whom the question names, and the speaker who says what the question asks instead.
+        """Return the speaker whom the question names, and the other speaker who says what the question asks about.
 
         Return None if there is no such other speaker, or if a document of the extent is not a conversation.
         """

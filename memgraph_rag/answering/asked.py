@@ -18,7 +18,7 @@ from memgraph_rag.types import AnswerStyle, Extent, Limits, Step, StopReason, Us
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question under way. ``began`` is its start by ``time.perf_counter``, ``begun`` is ``GivenAnswers.begin()``."""
+    """A question under way; ``began``: its start by ``time.perf_counter``, ``begun``: its mark for ``GivenAnswers``."""
 
     question: str
     strategy: Strategy

@@ -117,7 +117,7 @@ def write_background(background: str) -> str:
 
 
 def parse_extraction(text: str, *, segments: int = 1) -> tuple[Extraction, Counter[str]]:
-    """Return what a reply says, and counts of what is wrong with it. A truncated reply gives its complete parts.
+    """Return the names and relations in a reply, and counts of its problems. A truncated reply gives complete parts.
 
     An unreadable reply gives no names and relations. Repeated and unusable parts are left out, and so are names and
     relations beyond the limits of ``reply_schema``. A reply that reaches a limit is counted, because the schema may

@@ -67,7 +67,7 @@ def goes_in_circles(prompt: Prompt, text: str) -> bool:  # noqa: ARG001
 
 
 def trim_marks(text: str, start: int, end: int, *, marks: str = "*#") -> tuple[int, int]:
-    """Return the span without surrounding white space, ``marks`` of Markdown before it, and asterisks after it."""
+    """Return the span [start, end) of a text without white space around it, ``marks`` before and asterisks after it."""
     while start < end and (text[start].isspace() or text[start] in marks):
         start += 1
     while end > start and (text[end - 1].isspace() or text[end - 1] == "*"):

@@ -35,7 +35,7 @@ def count_room(session: ReadingSession, limits: Limits, most_tokens: int) -> int
 
 
 def take_fitting(nodes: Sequence[Node], tokens: int) -> list[Node]:
-    """Return the first nodes that fit together, in order.
+    """Return the first nodes that together fit this many tokens, in order.
 
     From the first node that does not fit on, all are left out, also smaller ones.
     """

@@ -56,7 +56,7 @@ class Elapsed:
         return first, second
 
     def describe(self, first: date, second: date) -> str:
-        """Return the time between two days in the unit, or the order of the days; empty for equal days.
+        """Return the time between the days of both events in the unit, or their order; empty for equal days.
 
         A question for the time between two events says that they had two days.
 

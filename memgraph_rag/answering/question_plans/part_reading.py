@@ -115,7 +115,7 @@ class PartReading:
         return part
 
     def answer(self, question: str, style: AnswerStyle, *, max_tokens: int) -> Generator[Step, None, ReadPart]:
-        """Read for a question, yield the steps, and return the whole answer with its evidence."""
+        """Read for a question, yield the steps, and return the whole answer (``write_answer``) with its evidence."""
         with self._models.language.open_session(question) as session:
             evidence = yield from self._read(question, session)
             written = finish(write_answer(session, question, style, evidence.quotes, max_tokens=max_tokens))

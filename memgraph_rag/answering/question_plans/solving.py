@@ -70,6 +70,7 @@ def solve(
 
     Args:
         find_titles: as for ``find_comparison``.
+        ask: reads for a part of the question, and returns the part with its value.
     """
     if elapsed := find_elapsed(question):
         return (yield from solve_elapsed(elapsed, ask))
