@@ -68,17 +68,17 @@ class LocalPool:
         self._builder = builder
 
     def load(self, requests: Iterable[Request]) -> Iterator[Loaded | Failure]:
-        """See ``BuildPool.load``."""
+        """Yield the document of each request, or a ``Failure``, in order; see ``BuildPool.load``."""
         return map(load_request, requests)
 
     def start(self, documents: Sequence[PendingDocument]) -> Callable[[], list[BuildOutcome]]:
-        """See ``BuildPool.start``. A language model runs in the thread of the caller, where Ctrl-C can stop it."""
+        """Begin to build a group (``BuildPool.start``). A language model runs in the caller's thread, for Ctrl-C."""
         if any(document.needs_language for document in documents):
             return partial(self._builder.build_each, documents)
         return self._executor.submit(self._builder.build_each, documents).result
 
     def settle(self) -> None:
-        """See ``BuildPool.settle``."""
+        """Drop the recorded model replies, because their documents are stored."""
         self._builder.settle()
 
     def __enter__(self) -> Self:

@@ -190,7 +190,7 @@ def _is_property(value: object) -> bool:
 
 
 def make_layer_error(layer: str, expected: str, value: str) -> LayerError:
-    """Return the error for an invalid result of a layer; the caller raises it."""
+    """Return the error for a layer that returned ``value`` in place of what is ``expected``; the caller raises it."""
     return LayerError(
         f"Expected {expected} from layer {show(layer)}, got {value}. Correct the layer's build.",
         layer=layer,

@@ -69,7 +69,7 @@ class PendingDocument:
 
     @property
     def needs_language(self) -> bool:
-        """Whether building it calls a language model, if there is one."""
+        """Whether building the missing layers calls a language model, if the memory has one."""
         return any(
             layer.uses_language(self.evidence) if isinstance(layer, WillingLayer) else layer.needs_language
             for layer in self.missing_layers

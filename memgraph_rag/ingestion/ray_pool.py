@@ -117,11 +117,11 @@ class RayPool:
 
     @property
     def ahead(self) -> int:
-        """See ``BuildPool.ahead``."""
+        """The number of groups that are begun before the first of them is written: two for each worker."""
         return 2 * self._most_workers
 
     def load(self, requests: Iterable[Request]) -> Iterator[Loaded | Failure]:
-        """See ``BuildPool.load``. A worker reads some files together; ``ahead`` such batches are begun in advance."""
+        """Yield the document of each request (``BuildPool.load``). Workers read files in batches, some in advance."""
         batches: deque[tuple[list[_Asked], Callable[[], list[Any]]]] = deque()
         for batch in _read_together(requests):
             files = [asked.file for asked in batch if asked.file is not None]
@@ -132,13 +132,13 @@ class RayPool:
             yield from _iterate_loaded(*batches.popleft())
 
     def start(self, documents: Sequence[PendingDocument]) -> Callable[[], list[BuildOutcome]]:
-        """See ``BuildPool.start``."""
+        """Begin to build a group, and return a function that waits for the outcome of each document, in order."""
         if not documents:
             return list
         return self._begin(_Task("build_each", documents, [document.record.key for document in documents]))
 
     def settle(self) -> None:
-        """See ``BuildPool.settle``."""
+        """Let the workers drop the recorded model replies, because their documents are stored."""
         self._settling = [worker.settle.remote() for worker in self._workers]
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""What happens to keys, passwords and card numbers before a text is stored: the setting ``redact``.
+"""Count, mask or refuse keys, passwords and card numbers before a text is stored: the setting ``redact``.
 
 Each way in passes here: documents in ``ingest``, and turns in ``session``. Invariants: with "mask" no secret that is
 found reaches the store or a model; all offsets stay.

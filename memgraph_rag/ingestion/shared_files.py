@@ -41,7 +41,7 @@ class SharedFile:
         return cls(absolute, status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
 
     def read(self) -> tuple[str, str] | None:
-        """Return its text and title; None if this process sees another file, or cannot read it."""
+        """Return the file's text and title; None if this process sees another file at the path, or cannot read it."""
         path = Path(self.path)
         if self.find(path) != self:
             return None
