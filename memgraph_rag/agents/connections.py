@@ -50,7 +50,7 @@ class Change:
 
 
 def plan_changes(edits: Sequence[Edit]) -> list[Change]:
-    """Return what the edits change, a change for each file; what is there already with the same value is left out.
+    """Return the changes that edits make, one for each file; an edit whose value is in the file already is left out.
 
     Raises:
         SettingsError: a file cannot be read or is no JSON or TOML, or has another value where a member is to be set.
@@ -87,7 +87,7 @@ class Connections:
         return json.loads(content) if content else {}
 
     def connect(self, client: str, changes: Sequence[Change]) -> None:
-        """Write the changes, and remember what was written."""
+        """Write the changes into the files, and record under the client's name what was written."""
         records = self.all()
         moment = datetime.now(timezone.utc).isoformat(timespec="seconds")
         written = [self._write(change, moment) for change in changes]

@@ -70,7 +70,7 @@ def _answer(folder: str, client: str, event: str, body: bytes) -> str:
 
 
 def read_address(folder: str) -> tuple[int, str]:
-    """Return the port and the secret of the running server.
+    """Return the port and the secret of the running server, from its file in a folder.
 
     Raises:
         FileNotFoundError: there is no server, or its file is damaged.
@@ -86,7 +86,7 @@ def read_address(folder: str) -> tuple[int, str]:
 
 
 def ask_server(folder: str, path: str, body: bytes, *, timeout_s: float = _ANSWER_S) -> str:
-    """Send a request to the server and return the text of its answer.
+    """Send a request with a body to a path of the folder's server, and return the text of its answer.
 
     Raises:
         FileNotFoundError, ConnectionError: no server runs.
@@ -115,7 +115,7 @@ def ask_server(folder: str, path: str, body: bytes, *, timeout_s: float = _ANSWE
 
 
 def start_server(folder: str) -> Popen[bytes]:
-    """Start the server in the background, and return its process. A second server ends at once with status 0."""
+    """Start the folder's server in the background, and return its process. A second server ends at once, status 0."""
     import subprocess
 
     os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
@@ -131,7 +131,7 @@ def start_server(folder: str) -> Popen[bytes]:
 
 
 def keep_event(folder: str, client: str, event: str, given: object) -> None:
-    """Keep an event that stores, and what the client gave with it, until it is stored. Only the person can read it."""
+    """Keep an event that stores, with what the client gave, in a file of the folder, which only its owner can read."""
     import json
 
     pending = os.path.join(folder, PENDING)  # noqa: PTH118

@@ -27,7 +27,7 @@ _MOST_NAME = 200  # characters of a namespace
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A repository, or the person where there is none.
+    """The project of a folder: a repository of Git or, outside of any repository, the person.
 
     Attributes:
         root: the folder of the work tree; None for the person.

@@ -32,7 +32,7 @@ _FINISHING_S = 5.0  # to store turns at the end; what is left is stored by the n
 
 
 def serve_until_idle(place: Place, path: Path) -> None:
-    """Serve hooks and clients of this person until nobody called for half an hour. A second server ends at once.
+    """Serve hooks and clients of this person until no call came for half an hour. A second server ends at once.
 
     Args:
         path: the folder of the server.

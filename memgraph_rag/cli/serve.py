@@ -155,7 +155,7 @@ def _memories(place: Place, layers: str | None, *, is_shared: bool, **settings: 
 
 
 def open_memories(place: Place, **settings: Any) -> AbstractContextManager[Memories]:
-    """Return the memories of a server of one person; see ``_memories``.
+    """Return a context manager that opens the memories of a server of one person, and closes them at its end.
 
     Args:
         settings: settings of each memory, in place of the user's settings.

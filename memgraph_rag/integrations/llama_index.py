@@ -62,7 +62,7 @@ class MemoryRetriever(BaseRetriever):
 
 
 class LongTermMemoryBlock(BaseMemoryBlock[str]):
-    """A block of LlamaIndex's ``Memory``: what leaves the short-term memory is stored, and recalled by meaning.
+    """A block of LlamaIndex's ``Memory``: messages that leave the short-term memory are stored and recalled by meaning.
 
     Args:
         memory: an open ``Memory``; everything in it may be recalled, not only these messages.

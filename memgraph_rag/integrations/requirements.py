@@ -1,4 +1,4 @@
-"""Where a framework is missing: an error of ours that says what to install.
+"""Convert the failed import of a framework into an error of this library that says what to install.
 
 It knows no framework.
 """

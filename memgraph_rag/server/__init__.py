@@ -22,10 +22,10 @@ PATH = "/mcp"
 
 
 def require_sdk() -> None:
-    """Check that the package mcp, the official SDK of the Model Context Protocol, is installed in version 2 or newer.
+    """Check that the package mcp, the official SDK of the Model Context Protocol, is installed, and not in version 1.
 
     Raises:
-        SettingsError: it is not installed, or its version is below 2.
+        SettingsError: the package is not installed, or its version is below 2.
     """
     if find_spec("mcp") is None or find_spec("mcp.server.mcpserver") is None:
         raise SettingsError(

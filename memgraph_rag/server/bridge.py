@@ -17,7 +17,7 @@ _CONNECT_S = 30.0  # an answer may take as long as the tool needs
 
 
 def bridge(url: str, token: str) -> None:
-    """Pass messages between standard streams and a server until the client disconnects."""
+    """Pass messages between standard streams and the server at an address, with a token, until the client ends."""
     anyio.run(_bridge, url, token)
 
 

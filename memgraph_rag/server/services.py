@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """What only the owner of this machine may do over HTTP.
+    """The services that only the owner of this machine may use over HTTP.
 
     Attributes:
         tokens: the tokens of this machine's servers.

@@ -123,7 +123,7 @@ def statements(
     at: At = "",
     limit: Annotated[StrictInt, Field(description="The most statements.", ge=1, le=_MOST_STATEMENTS)] = 1_000,
 ) -> Statements:
-    """Return what people said of themselves, and whether it still holds. The layer facts finds it."""
+    """Return the statements of people about themselves, and whether they still hold. The layer facts finds them."""
     scope = scope_fields(user=user, session=session, since=since, until=until, at=at)
     found = _memory(call).scoped(**scope).statements()
     left_out = max(0, len(found) - limit)
