@@ -362,7 +362,7 @@ class Change:
         action: ``REPLACED``: the document was written again, so that citations may quote an old text. ``DEEPENED``:
             only information points changed, or an overview that rests on the document was deleted.
         changed_at: time of the last change, ISO 8601 in UTC.
-        reads: how many nodes that were read for the question the change removed.
+        reads: how many of the nodes that were read for the question were removed by the change.
     """
 
     document_id: str

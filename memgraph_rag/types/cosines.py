@@ -31,7 +31,7 @@ _Cosine = TypeVar("_Cosine", float, NDArray[np.float64])
 
 @dataclass(frozen=True, slots=True)
 class CosineScale:
-    """A map from an embedder's cosines to readings: the cosines that MiniLM has between English texts as related.
+    """A map from an embedder's cosines to readings: MiniLM's cosines between English texts that are as related.
 
     Attributes:
         knots: by kind of text, pairs of (cosine, reading), ascending; between them the reading is linear. ``OTHER``
@@ -45,7 +45,7 @@ class CosineScale:
     names: Knots = ()
 
     def read(self, cosine: _Cosine, kind: str = ENGLISH) -> _Cosine:
-        """Return the reading of a cosine, or of an array of cosines, between texts of a kind.
+        """Return the reading (see the class) of a cosine, or of an array of cosines, between texts of a kind.
 
         >>> CosineScale({"english": ((0.75, 0.03), (0.8, 0.25))}).read(0.8)
         0.25

@@ -95,7 +95,7 @@ def most_telling(text: str, offsets: NDArray[np.int64], values: Vector, share: f
 def compress_in_order(
     chosen: Iterable[Scored], shares: Iterable[float], values_of: Callable[[str, str], tuple[NDArray[np.int64], Vector]]
 ) -> Iterator[tuple[float, Segment, str]]:
-    """Yield score, segment and compressed text of each chosen segment, in order.
+    """Yield score, segment and compressed text of each chosen segment, with its share of tokens, in order.
 
     Args:
         values_of: returns, for a text and the compressed texts before it, the (T, 2) characters of each token and its

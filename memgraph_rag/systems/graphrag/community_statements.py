@@ -22,7 +22,7 @@ _MOST_SHOWN = 64  # statements of one report
 
 
 def read_segments(graph: EntityGraph, tree: CommunityTree, place: int) -> list[str]:
-    """Return the ids of up to 64 segments of a lowest community, those that name most of its members first.
+    """Return the ids of up to 64 segments of the lowest community at a place, those naming most of its members first.
 
     A community with children has none.
     """

@@ -96,7 +96,7 @@ def elements_task(types: Sequence[str]) -> str:
 
 
 def gleaning_task(types: Sequence[str], found: Sequence[Annotation]) -> str:
-    """Return the task that asks for the elements that earlier replies lack."""
+    """Return the task that asks for elements of these types that are not among those that were ``found``."""
     names = dict.fromkeys(str(item.properties["name"]) for item in found if item.kind == ENTITY)
     return elements_task(types) + _GLEANING.format(names="; ".join(names) or "none")
 

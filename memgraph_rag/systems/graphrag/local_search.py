@@ -30,7 +30,7 @@ _RELATIONS = 10  # to other entities, for each entity that takes part
 
 @dataclass(frozen=True, slots=True)
 class LocalBudget:
-    """What a local search may read.
+    """The limits of the nodes that a local search reads.
 
     Attributes:
         tokens: in all.
@@ -80,7 +80,7 @@ class GraphragLocal:
 def choose_nodes(
     question: str, tree: ReportTree, elements: ElementContext, context: ReadingContext, budget: LocalBudget
 ) -> list[Chosen]:
-    """Return what a local search reads for a question, in reading order; empty if no entity has to do with it."""
+    """Return the nodes that a local search reads for a question, in order; empty if no entity fits the question."""
     if elements:
         return _choose_elements(question, tree, elements, context, budget)
     entity_ids = find_entities(question, context, most=budget.entities)

@@ -26,12 +26,12 @@ _AT_ONCE = 1_024  # phrases that are compared with all others in one product
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A triple as the search compares it.
+    """A triple (subject, relation, object) as the search compares it.
 
     Attributes:
-        relation: its ends are ids of phrases.
-        phrases: the forms of both ends.
-        text: what is embedded.
+        relation: the triple as a relation between two phrases, by their ids.
+        phrases: subject and object in their forms (``phrase_form``).
+        text: the text that is embedded.
     """
 
     relation: Relation
