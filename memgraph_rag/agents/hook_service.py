@@ -16,7 +16,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from itertools import accumulate
 from pathlib import Path
 from queue import Queue
 from typing import TYPE_CHECKING, Any, Protocol
@@ -29,6 +28,7 @@ from memgraph_rag.text.exports.formats import SESSION_LOGS
 
 if TYPE_CHECKING:
     from memgraph_rag import Evidence, Memory
+    from memgraph_rag.contracts import TokenCounter
 
 USER = "me"
 """The user of an agent's sessions; a namespace belongs to one person."""
@@ -133,15 +133,12 @@ class HookService:
             names = dict.fromkeys((project.namespace, PERSON))
             memories = [stack.enter_context(self._open(name)) for name in names]
             found = [item for memory in memories for item in memory.search(prompt[:2000], k=2 * _MOST_PASSAGES)]
-        count_tokens = memories[0].embedder.count_tokens
-        fresh = self._take_fresh(name, [item for item in found if f"/{name}/" not in item.document_key])
-        lines = [f"- {' '.join(item.text.split())} [{item.document_key} {item.start}-{item.end}]" for item in fresh]
-        spent = [*accumulate(count_tokens(lines))] if lines else []
-        kept = [line for line, sum_ in zip(lines, spent, strict=True) if sum_ <= _PROMPT_TOKENS]
-        return "\n".join([_HEAD.format("what bears on this"), *kept]) if kept else ""
+        others = [item for item in found if f"/{name}/" not in item.document_key]
+        lines = self._take_fresh(name, others, memories[0].embedder.count_tokens)
+        return "\n".join([_HEAD.format("what bears on this"), *lines]) if lines else ""
 
-    def _take_fresh(self, name: str, found: Sequence[Evidence]) -> list[Evidence]:
-        """Return the most relevant passages that the session has not got yet, and note that it has them now."""
+    def _take_fresh(self, name: str, found: Sequence[Evidence], count_tokens: TokenCounter) -> list[str]:
+        """Return the best passages that a session has not got, as lines that fit, and note that it has these now."""
         relevant = [item for item in found if item.relevance is None or item.relevance >= _LEAST_RELEVANCE]
         relevant.sort(key=lambda item: -(item.relevance or 0.0))
         with self._lock:
@@ -150,8 +147,14 @@ class HookService:
             while len(self._given) > _MOST_SESSIONS:
                 self._given.popitem(last=False)
             fresh = [item for item in relevant if item.segment.id not in given][:_MOST_PASSAGES]
-            given.update(item.segment.id for item in fresh)
-        return fresh
+            lines = [f"- {' '.join(item.text.split())} [{item.document_key} {item.start}-{item.end}]" for item in fresh]
+            room, fitting = _PROMPT_TOKENS, list[str]()
+            for item, line, tokens in zip(fresh, lines, count_tokens(lines) if lines else (), strict=True):
+                if tokens <= room:
+                    room -= tokens
+                    fitting.append(line)
+                    given.add(item.segment.id)
+        return fitting
 
     # ── what is stored ───────────────────────────────────────────────────────────────────────────────────
 

@@ -23,7 +23,7 @@ from mcp_agents import Agent, in_loop
 from memories import options
 
 from memgraph_rag import Memory
-from memgraph_rag.agents import hook
+from memgraph_rag.agents import hook, hook_service
 from memgraph_rag.agents.hook_service import USER, HookService
 from memgraph_rag.agents.projects import PERSON
 from memgraph_rag.cli import agent
@@ -114,6 +114,20 @@ def test_prompt_gets_passages_once_in_a_session(service: HookService, memories: 
     assert second == ""
     service.answer("claude-code", "SessionStart", {**asked, "source": "compact"})
     assert "SQLite" in context(service.answer("claude-code", "UserPromptSubmit", asked))
+
+
+def test_passage_that_does_not_fit_is_given_later(
+    service: HookService, memories: Memories, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sentences = ("The database of the shop is SQLite.", "The database of the shop is in the cellar.")
+    memories.get(f"project:{shop}").session(user=USER, session="old").add(
+        [{"role": "user", "content": sentence} for sentence in sentences]
+    )
+    asked = {**EVENT, "cwd": str(shop), "prompt": "Which database has the shop?"}
+    monkeypatch.setattr(hook_service, "_PROMPT_TOKENS", 18)
+    given = [context(service.answer("claude-code", "UserPromptSubmit", asked)) for _ in sentences]
+    assert [[sentence in text for text in given].count(True) for sentence in sentences] == [1, 1]
+    assert [sum(sentence in text for sentence in sentences) for text in given] == [1, 1]
 
 
 def test_prompt_gets_no_passage_of_its_session(service: HookService, shop: Path) -> None:
