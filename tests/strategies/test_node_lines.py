@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, point, segment
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tables import table
 
 from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.lexical.markdown import strip_markup
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.token_budget import cost
 from memgraph_rag.types import Limits, Node
@@ -109,13 +110,15 @@ def test_titles_are_looked_up_once_a_document() -> None:
 @given(
     st.lists(st.tuples(st.sampled_from("abc"), st.text(min_size=1).filter(str.strip)), max_size=6), st.integers(0, 200)
 )
+@example([("a", "`0`")], 0)
 def test_lines_hold_the_whole_nodes_and_fit(contents: list[tuple[str, str]], window: int) -> None:
     nodes: list[Node] = [
         segment(f"s{number}", document_id, text=text, tokens=len(text.encode()))
         for number, (document_id, text) in enumerate(contents)
     ]
     lines = lines_over(nodes, window=window).write(nodes)
-    assert all(line.endswith(" ".join(node.text.split())) for node, line in zip(nodes, lines, strict=True))
+    plain_texts = (strip_markup(node.text, TITLES[node.document_id]) for node in nodes)
+    assert all(line.endswith(" ".join(text.split())) for text, line in zip(plain_texts, lines, strict=True))
     bytes_of_bullets = 3
     if sum(map(cost, nodes)) <= window:
         assert sum(len(line.encode()) + bytes_of_bullets for line in lines) <= window
