@@ -120,7 +120,7 @@ class TextTable(TextList):
         self._numbers: dict[str, int] = {}  # of texts that are not packed, and of packed ones that were added again
 
     def find(self, text: str) -> int:
-        """Return the number of a text; -1 if it is not there."""
+        """Return the number of a text; -1 if the table does not have it."""
         number = self._numbers.get(text, -1)
         if number >= 0 or not len(self._hashes):
             return number
@@ -137,7 +137,7 @@ class TextTable(TextList):
         return {text: number for text in texts if (number := self.find(text)) >= 0}
 
     def add(self, text: str) -> int:
-        """Return the number of a text, which is added if it is not there."""
+        """Add a text, unless the table has it; return its number in either case."""
         number = self._numbers.get(text, -1)
         if number < 0:
             number = self.find(text)

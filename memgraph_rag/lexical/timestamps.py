@@ -28,7 +28,7 @@ _LONGEST = 80  # characters of a time in words
 
 
 def read(text: str) -> str:
-    """Return the time as ``isoformat`` writes it, or a day alone as a day; empty if the text is not ISO 8601.
+    """Read an ISO 8601 time; return it as ``isoformat`` writes it (a day alone as a day), or "" for another text.
 
     Fractions of a second beyond microseconds are cut off. Weeks ("2024-W18") and numbered days are not read.
 

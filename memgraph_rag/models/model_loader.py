@@ -133,7 +133,7 @@ class FoundModels:
 
     @cached_property
     def turn_judge(self) -> TurnJudging:
-        """The judge of turns, by the language model. Errors are those of ``language``."""
+        """The language model as judge of which turns of a chat say what a question asks; errors as for ``language``."""
         return TurnJudging(self.language)
 
     @property

@@ -15,7 +15,7 @@ Id = TypeVar("Id", str, int)
 def reciprocal_rank_fusion(
     rankings: Mapping[str, Sequence[Id]], *, weights: Mapping[str, float] | None = None, constant: int = 10
 ) -> list[tuple[Id, float]]:
-    """Return pairs of (id, fused score), best first; ties by id.
+    """Join rankings of the same ids into one; return (id, joint score), best first, ties by id.
 
     The score of an id is the sum of weight / (constant + rank) over the rankings that hold it. Ranks start at 1. Each
     ranking has the weight 1 if ``weights`` is None, else ``weights`` must name each ranking.

@@ -45,7 +45,7 @@ _BY_NAME = [
 
 
 def find_prompts(name: str, folder: str = "") -> Prompts:
-    """Return the prompts of a model.
+    """Return the texts that an embedding model expects before each question and each passage.
 
     >>> find_prompts("intfloat/multilingual-e5-base"), find_prompts("all-MiniLM-L6-v2")
     (Prompts(question='query: ', passage='passage: '), Prompts(question='', passage=''))

@@ -20,7 +20,7 @@ _BLOCK = 64  # queries: with 32, products are slower; with 128, more scores of h
 
 
 class Members(NamedTuple):
-    """Which keys belong to which span.
+    """Tells which attention keys belong to which of S spans of a prompt.
 
     Attributes:
         first: position of the first key that belongs to a span; 0 without spans.

@@ -59,7 +59,7 @@ def find_device(name: str) -> torch.device:
 
 
 def find_dtype(name: str, device: torch.device) -> torch.dtype:
-    """Return the number format with this name.
+    """Return the torch number format that the setting's value ``name`` means.
 
     "auto" is ``choose_dtype``. For "int8" and "int4" it is the format between the layers: ``choose_dtype``, too.
 

@@ -76,7 +76,7 @@ class Tokens:
         return self._tokenizer.backend_tokenizer.to_str()
 
     def encode(self, text: str) -> Encoded:
-        """Return the tokens of a text from outside; control tokens in it become ordinary tokens. None are added."""
+        """Return the tokens of a text from outside; control tokens in it become ordinary tokens. It adds no token."""
         encoding = self._tokenizer(
             text, add_special_tokens=False, return_offsets_mapping=True, split_special_tokens=True, verbose=False
         )

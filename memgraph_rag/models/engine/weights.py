@@ -47,7 +47,7 @@ def count_operations(config: PretrainedConfig) -> Operations:
 
 
 def find_number_format(name: str, device: torch.device, config: PretrainedConfig) -> str:
-    """Return the number format for ``read_weights``.
+    """Choose the number format of the weights that ``read_weights`` loads, for example "int8" or "bfloat16".
 
     "auto" is 8-bit integers on a CPU that a measurement shows to be faster with them, else ``choose_dtype``.
 

@@ -20,7 +20,7 @@ __all__ = ["find_recognizer"]
 
 
 def find_recognizer(choice: str, *, stored: str = "", stanza_dir: Path | None = None) -> EntityRecognizer:
-    """Return the recognizer to use. It loads its model at the first use.
+    """Return the recognizer of names that ``choice`` means. It loads its model at the first use.
 
     With "auto" and a stored name, it is the recognizer of that name.
 

@@ -236,7 +236,7 @@ class LadybugStore(graph_writes.WrittenGraph):
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
     def migrate(self, *, embedder: str, dimension: int) -> None:
-        """Create or update the schema, in one transaction; write nothing if it is current."""
+        """Create or update the schema for an embedder, in one transaction; write nothing if it is current."""
         steps = queries.migrations(DIALECT)
         with self._file.lock:
             stored = self.schema

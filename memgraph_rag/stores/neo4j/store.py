@@ -213,7 +213,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
     def migrate(self, *, embedder: str, dimension: int) -> None:
-        """Create or update the schema.
+        """Create or update the store's schema for an embedder and the length of its vectors.
 
         Neo4j cannot change schema and data in one transaction. So each step is a transaction of its own that can be
         repeated, and the version is written last. Unless the store is read-only, indexes of vectors of another length
