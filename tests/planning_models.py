@@ -1,9 +1,10 @@
-"""A model that writes one plan, whatever it is asked."""
+"""What tests of plans share: a model that writes one plan whatever it is asked, and the end of a plan's work."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -32,3 +33,12 @@ class PlanningModel(FakeLanguageModel):
             raise self.text
         text = self.text
         return [Generation(text, np.empty((0, 2), int), None, "end", Usage(9, 5, 1)) for _ in prompts]
+
+
+def finish(work: Generator[Any, None, Any]) -> Any:
+    """Run a generator to its end, and return what it returns there."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as ended:
+            return ended.value
