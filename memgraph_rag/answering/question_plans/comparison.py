@@ -85,9 +85,10 @@ _COUNTED = re.compile(
     r"(?P<counted>[\w\s]+?)(?=,|:|$|\sthan\b)",
     re.IGNORECASE,
 )
+_HEIGHT_FOLLOWS = r"(?=\s*(?:[,:?–—-]|$)|\s+(?:than|of|in|building|elevation|mountain|peak|summit|tower)\b)"
 _MEASURED = (
     (_COUNTED, "How {many} {counted} does {{}} have?"),
-    (_words("taller", "tallest", "higher", "highest", "lower", "lowest"), "How high is {{}}?"),
+    (_words("taller", "tallest", rf"(?:high|low)(?:er|est){_HEIGHT_FOLLOWS}"), "How high is {{}}?"),
 )
 _SAME = re.compile(r"\bsame\s+(?:\w+\s+)??(?P<noun>[a-z]+)\b|\b(?P<nationality>nationality)\b", re.IGNORECASE)
 _SAME_BEHIND_VERB = re.compile(
