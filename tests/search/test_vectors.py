@@ -40,3 +40,20 @@ def test_appended_rows_leave_selections_as_they_are() -> None:
     np.testing.assert_allclose(vectors[np.arange(40)], matrix, atol=1e-5)
     assert (len(before), len(vectors)) == (8, 40)
     assert not RowVectors.restore(before.arrays).select(np.array([0, 2])).shares_memory(vectors)
+
+
+@given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 899), max_size=9))
+@settings(max_examples=20, deadline=None)
+def test_selected_runs_have_the_products_of_copied_rows(seed: int, dropped: list[int]) -> None:
+    vectors = RowVectors.encode(units(900, seed))
+    rows, (vector,) = np.delete(np.arange(900), dropped), units(1, seed + 1)
+    selected = vectors.select(rows)
+    copied = RowVectors.restore(selected.arrays)
+    vectors.append(units(400))
+    np.testing.assert_allclose(selected @ vector, copied @ vector, atol=1e-6)
+    np.testing.assert_array_equal(selected[np.arange(5)], copied[np.arange(5)])
+
+
+def test_few_gaps_cost_no_copy() -> None:
+    vectors = RowVectors.encode(units(900))
+    assert vectors.select(np.delete(np.arange(900), [7, 200])).shares_memory(vectors)
