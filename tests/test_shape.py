@@ -18,7 +18,7 @@ PACKAGE = Path(memgraph_rag.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 SYSTEMS = PACKAGE / "systems"
 
-MOST_LINES, MOST_MODULES = 73_855, 502
+MOST_LINES, MOST_MODULES = 73_831, 502
 """Of the package without its systems. The aim is 40,000 in 270. Raised by 8,700 for words and embedders of all
 languages, Markdown and programs, imports, the console, coding agents, and more question plans; by 740 for sessions of
 three more agents, three more stores of other memories, tables and scans in PDF, and briefs in adapters; by 430 for
@@ -32,7 +32,7 @@ a module for AsciiDoc; by 8 for spans of quotes that reports of systems share, w
 for a kept index that outlives additions; by 24 for first phrases of a plan that must hold a title; by 54 for nouns
 with several values, and for verdicts of a model that copies every message; by 15 for arguments that a stranger did not
 understand from docstrings; by 26 for dates as short forms, and for a request that is copied as one; by 112 and a
-module for days of events that turns name; by 10 for docstrings that a second stranger did not understand; by 3 for
+module for days of events that turns name; by 10 for docstrings that a second stranger did not understand; by 26 for
 selected vectors that are not copied."""
 MOST_LINES_OF_SYSTEMS = 7_602
 """Raised by 2,660 for what the papers have and was missing: GraphRAG's elements, triples, trees, compressors."""

@@ -32,7 +32,7 @@ OpenIEFile = Annotated[
     typer.Option(
         "--openie",
         metavar="FILE",
-        help="Store the triples of an OpenIE file (HippoRAG's format), and as relations what the text confirms.",
+        help="Store the triples of an OpenIE file (HippoRAG's format), for the HippoRAG searches.",
     ),
 ]
 

@@ -41,7 +41,6 @@ from memgraph_rag.ingestion.memory_layers import (
     make_memory_layer,
     split_layers,
 )
-from memgraph_rag.layers.openie import layers_of_file
 from memgraph_rag.memory import Memory
 from memgraph_rag.models.model_loader import SharedModel
 from memgraph_rag.search.modes import find_mode
@@ -314,11 +313,9 @@ class _Evaluation:
         name = " ".join(filter(None, (self.place.namespace, folder.name, build.key)))
         store = self.place.store or str(self.out / "memories.lbug")
         settings = self.place.settings().model_copy(update=dict(build.settings))
-        takes_file = not build.layers.keys().isdisjoint(("relations", "triples"))
-        of_file = layers_of_file(self.openie) if takes_file and self.openie is not None else []
-        given = {layer.name for layer in of_file}
-        layers = [_layer(name, settings, arguments) for name, arguments in build.layers.items() if name not in given]
-        of_documents, of_memory = split_layers([*layers, *of_file])
+        of_file = {"triples": {"path": self.openie}} if self.openie and "triples" in build.layers else {}
+        layers = [_layer(name, settings, arguments) for name, arguments in {**build.layers, **of_file}.items()]
+        of_documents, of_memory = split_layers(layers)
         required = [name for layer in choose_memory_layers(of_memory) for name in layer.requires]
         place = replace(self.place, store=store, namespace=name, model=model or self.place.model)
         layers = tuple(dict.fromkeys((*of_documents, *required)))

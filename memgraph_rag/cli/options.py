@@ -142,13 +142,13 @@ def parse_layers(names: str | None, openie: str | None = None) -> dict[str, Any]
 
     Args:
         names: names of layers, separated by commas, among them "full", or "none".
-        openie: path of an OpenIE file; its relations and its triples become further layers.
+        openie: path of an OpenIE file; its triples become a further layer.
     """
     layers: list[Any] = [] if names in (None, "none") else [name.strip() for name in names.split(",")]
     if openie is not None:
-        from memgraph_rag.layers.openie import layers_of_file
+        from memgraph_rag.ingestion.layer_choice import make_layer
 
-        layers += layers_of_file(openie)
+        layers.append(make_layer("triples", memgraph_rag.Settings.load(), {"path": openie}))
     return {"layers": tuple(layers)} if layers or names else {}
 
 

@@ -1,8 +1,7 @@
 """Turn extracted names and relations into rows, as far as the segments confirm them.
 
-The module knows no model but the given recognizer. The extraction comes from a language model (``relations``) or a file
-(``openie``). Invariants: both ends of a relation have a mention in its segment, the recognizer's or a new one; a
-relation that no segment confirms is counted and raises nothing.
+The module knows no model but the given recognizer. Invariants: both ends of a relation have a mention in its segment,
+the recognizer's or a new one; a relation that no segment confirms is counted and raises nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ class Account:
     """The extraction from one document: its batches, the replies about each batch (``said``), problems and cost.
 
     Attributes:
-        least_borne_out: the smallest share of a description's words, without the names, that its segment must contain.
         background: the title and the summary of the document.
         names: the names of the source and the target of each confirmed relation, by the relation's id.
     """
@@ -38,7 +36,6 @@ class Account:
     said: list[list[Extraction]] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
     usage: Usage = field(default_factory=Usage)
-    least_borne_out: float = BORNE_OUT
     background: str = ""
     names: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
 
@@ -126,7 +123,7 @@ def _make_relation(triple: Triple, grounds: Sequence[Ground], namespace: str, ac
     best = holding[borne_out.index(max(borne_out))]
     if best.entity(subject) == best.entity(object_name):
         notes["relation of one name"] += 1
-    elif max(borne_out) < account.least_borne_out:
+    elif max(borne_out) < BORNE_OUT:
         notes["relation that the text does not bear out"] += 1
     else:
         source, target = sorted((subject, object_name), key=lambda name: find_place(name, description))

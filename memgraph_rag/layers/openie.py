@@ -1,7 +1,7 @@
-"""Relations from an OpenIE file, which holds triples that HippoRAG 1 or 2, or another program, has extracted.
+"""Read an OpenIE file, which holds triples that HippoRAG 1 or 2, or another program, has extracted.
 
-The module knows no language model. Invariants: a triple becomes a relation of the segment that holds both of its names,
-or is counted; a faulty file raises ``DocumentError`` before anything is built; no code from a file is run.
+The module knows no language model and no layer. Invariants: a triple that cannot be used is counted; a faulty file
+raises ``DocumentError``; no code from a file is run.
 
 Source: HippoRAG (``openie_results_ner_*.json``, releases 1 and 2). A passage of the file belongs to the document with
 its key or its text.
@@ -18,14 +18,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
 
-from memgraph_rag.contracts import Layer, Models, Progress, SplitDocument
+from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.layers.extraction import Extraction, Triple, as_list, clean
-from memgraph_rag.layers.grounded_relations import Account, relation_rows
 from memgraph_rag.lexical.names import LONGEST_NAME
-from memgraph_rag.plugins import find_parts
-from memgraph_rag.types import LayerRows, make_id
+from memgraph_rag.types import make_id
 
 NOT_NAMED = "document that the OpenIE file does not name"
 """The note on the receipt of a document without a passage."""
@@ -47,13 +45,11 @@ class Passage:
     notes: Counter[str]
 
 
-class OpenIE:
-    """The layer ``relations`` from a file instead of a language model: ``Memory(layers=[OpenIE("openie.json")])``.
+class OpenIEFile:
+    """The passages of an OpenIE file, by the keys and the texts of their documents.
 
     A document gets the passage with its key (``doc_id`` or ``idx``), or the passage whose text equals the document's
-    text, or its title and text on two lines. A document without a passage gets no relations, and its receipt counts it.
-    A relation's description is the triple in one line. A triple is only counted if no segment holds both names; the
-    layer ``triples`` of HippoRAG keeps all triples of the file.
+    text, or its title and text on two lines.
 
     Args:
         path: HippoRAG's JSON file, or JSON lines with ``doc_id``, ``entities`` and ``triples``.
@@ -61,11 +57,6 @@ class OpenIE:
     Raises:
         DocumentError: the file is missing, too large, or has another content.
     """
-
-    name = "relations"
-    needs_language = False
-    needs_recognizer = True
-    requires: Sequence[str] = ("entities",)
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._by_key: dict[str, Passage] = {}
@@ -83,23 +74,6 @@ class OpenIE:
         """Return the number of passages in the file."""
         return len({id(passage) for passage in (*self._by_key.values(), *self._by_text.values())})
 
-    def build(
-        self,
-        documents: Sequence[SplitDocument],
-        *,
-        namespace: str,
-        models: Models,
-        progress: Progress | None = None,  # noqa: ARG002 - the contract's
-    ) -> list[LayerRows]:
-        """Return the relations of each document, in order, as the file states them.
-
-        Names of the file that the recognizer misses become mentions. A document without a passage in the file gets no
-        relations. The language model is not used.
-        """
-        passages = self.passages(documents, namespace=namespace)
-        accounts = [_make_account(*pair) for pair in zip(documents, passages, strict=True)]
-        return relation_rows(documents, accounts, namespace, models)
-
     def passages(self, documents: Sequence[SplitDocument], *, namespace: str) -> list[Passage | None]:
         """Return the passage of each document, in order; None for a document that the file does not name."""
         by_id = {make_id(namespace, "document", key): passage for key, passage in self._by_key.items()}
@@ -109,24 +83,6 @@ class OpenIE:
         text = "".join(segment.text for segment in document.segments)
         texts = (f"{document.title}\n{text}", text)
         return next((self._by_text[key] for key in map(_text_key, texts) if key in self._by_text), None)
-
-
-def layers_of_file(path: str) -> list[Layer]:
-    """Return the layers of an OpenIE file: the relations that segments confirm, and all triples for HippoRAG.
-
-    Raises:
-        DocumentError: the file is missing, too large, or has another content.
-    """
-    keeping = find_parts("layers").get("triples")
-    return [OpenIE(path), *([] if keeping is None else [keeping(path)])]
-
-
-def _make_account(document: SplitDocument, passage: Passage | None) -> Account:
-    """Return the passage's extraction with all segments as one batch, so that a triple goes to the best segment."""
-    if passage is None:
-        return Account(document.title, [], [], Counter({NOT_NAMED: 1}))
-    batch = tuple(segment for segment in document.segments if segment.text.strip())
-    return Account(document.title, [batch], [[passage.said]], Counter(passage.notes), least_borne_out=0.0)
 
 
 def _text_key(text: str) -> str:

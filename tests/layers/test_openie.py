@@ -1,24 +1,20 @@
-"""Test triples of an OpenIE file as relations of a memory, and files that are refused."""
+"""Test the reading of OpenIE files, and files that are refused."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from memories import options
 
-from memgraph_rag import Memory, Receipt
 from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.errors import DocumentError
-from memgraph_rag.layers.openie import OpenIE
-from memgraph_rag.testing import FakeRecognizer
-from memgraph_rag.types import OPEN_KIND, Segment
+from memgraph_rag.layers.openie import OpenIEFile
+from memgraph_rag.types import Segment, make_id
 
 TEXT = "Ann Lee was born in York. She wrote about bees. Tom Ray met Ann Lee in Leeds."
 TRIPLES = [
@@ -29,7 +25,7 @@ TRIPLES = [
     ["Ann Lee", "born"],
     "no triple",
 ]
-KEPT = ["Ann Lee was born in York", "Ann Lee wrote about bees", "Tom Ray met Ann Lee"]
+READ = ["Ann Lee was born in York", "Tom Ray met Ann Lee", "Ann Lee likes Vienna", "Ann Lee wrote about bees"]
 
 Write = Callable[[Any], Path]
 
@@ -44,17 +40,16 @@ def write(tmp_path: Path) -> Write:
     return write
 
 
-def list_relations(
-    path: Path, tmp_path: Path, *, key: str = "ann", title: str = ""
-) -> tuple[list[str], dict[str, int]]:
-    """Return the relations of a document with the text, and the counts in its receipt."""
-    layers = ("entities", OpenIE(path))
-    with Memory(tmp_path / "m.lbug", **options(layers=layers, segment_tokens=300)) as memory:
-        receipt = memory.add(TEXT, key=key, title=title)
-        relations = memory._parts.store.list_relations(receipt.document_id)
-        surfaces = {mention.entity_id: mention.surface for mention in memory._parts.store.mentions(receipt.document_id)}
-        assert all({relation.source_id, relation.target_id} <= surfaces.keys() for relation in relations)
-        return sorted(relation.description for relation in relations), dict(receipt.notes)
+def find_triples(path: Path, *, key: str = "ann", title: str = "") -> tuple[list[str], dict[str, int]]:
+    """Return the triples of a document with the text, and what was counted in them."""
+    (passage,) = OpenIEFile(path).passages([make_document(key, title)], namespace="n")
+    assert passage is not None
+    return [line for _, _, line in passage.said.relations], dict(passage.notes)
+
+
+def make_document(key: str, title: str = "") -> SplitDocument:
+    segments = (Segment("s", "d", 0, TEXT, 0, len(TEXT), 9),)
+    return SplitDocument(make_id("n", "document", key), title, segments)
 
 
 FORMS: dict[str, Callable[[], Any]] = {
@@ -85,30 +80,16 @@ FORMS: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_triples_become_relations(form: str, write: Write, tmp_path: Path) -> None:
-    descriptions, notes = list_relations(write(FORMS[form]()), tmp_path, title="A life")
-    assert descriptions == KEPT
-    assert notes["triple that is none"] == 2
-    assert notes["relation whose names are not in the text together"] == 1
+def test_triples_are_read(form: str, write: Write) -> None:
+    lines, notes = find_triples(write(FORMS[form]()), title="A life")
+    assert lines == READ
+    assert notes == {"triple that is none": 2}
 
 
-def test_document_outside_the_file_has_no_relations(write: Write, tmp_path: Path) -> None:
-    path = write([{"doc_id": "other", "passage": "Other.", "triples": TRIPLES}])
-    assert len(OpenIE(path)) == 1
-    descriptions, notes = list_relations(path, tmp_path)
-    assert (descriptions, notes) == ([], {"document that the OpenIE file does not name": 1})
-
-
-def test_stored_documents_are_deepened_and_searched(write: Write, tmp_path: Path) -> None:
-    path = write([{"doc_id": "ann", "triples": TRIPLES}])
-    with Memory(tmp_path / "m.lbug", **options(layers=("entities",))) as memory:
-        memory.add(TEXT, key="ann")
-        assert "relations" not in memory.search("Where was Ann Lee born?", mode="hipporag")[0].why
-        (receipt,) = memory.deepen(layers=[OpenIE(path)])
-        assert isinstance(receipt, Receipt)
-        assert receipt.counts["RELATES_TO"] == 3
-        kinds = {mention.kind for mention in memory._parts.store.mentions(receipt.document_id)}
-        assert OPEN_KIND in kinds  # "bees" is no name that the recognizer finds
+def test_document_outside_the_file_has_no_passage(write: Write) -> None:
+    file = OpenIEFile(write([{"doc_id": "other", "passage": "Other.", "triples": TRIPLES}]))
+    assert len(file) == 1
+    assert file.passages([make_document("ann")], namespace="n") == [None]
 
 
 HOSTILE: dict[str, Any] = {
@@ -127,14 +108,14 @@ HOSTILE: dict[str, Any] = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_other_files_are_refused(name: str, write: Write) -> None:
     with pytest.raises(DocumentError, match=r"Expected an OpenIE file at .*, got .*\. Give "):
-        OpenIE(write(HOSTILE[name]))
+        OpenIEFile(write(HOSTILE[name]))
 
 
 def test_unreadable_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes(b"\xff\xfe\x00{")
     for path in (tmp_path / "none.json", tmp_path, tmp_path / "latin", Path("a\0b")):
         with pytest.raises(DocumentError, match="Expected an OpenIE file"):
-            OpenIE(path)
+            OpenIEFile(path)
 
 
 strange = st.recursive(
@@ -154,12 +135,10 @@ def test_odd_triples_are_counted_never_raised(
 ) -> None:
     path = tmp_path_factory.mktemp("odd") / "openie.json"
     path.write_text(json.dumps([{"passage": TEXT, "triples": [*triples, TRIPLES[0]], "entities": entities}]))
-    layer = OpenIE(path)
-    document = SplitDocument("d", "", (Segment("s", "d", 0, TEXT, 0, len(TEXT), 9),))
-    models: Any = SimpleNamespace(recognizer=FakeRecognizer())
+    (passage,) = OpenIEFile(path).passages([make_document("ann")], namespace="n")
 
-    (rows,) = layer.build([document], namespace="n", models=models)
-
-    assert KEPT[0] in {relation.description for relation in rows.relations}
-    for mention in rows.mentions:
-        assert TEXT[mention.start : mention.end] == mention.surface
+    assert passage is not None
+    assert READ[0] in {line for _, _, line in passage.said.relations}
+    for subject, object_name, line in passage.said.relations:
+        assert subject in line
+        assert object_name in line

@@ -20,7 +20,7 @@ from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocumen
 from memgraph_rag.layers.batches import name_step, output_tokens, prompt
 from memgraph_rag.layers.extraction import as_list, clean, read_reply, strings, write_background
 from memgraph_rag.layers.grounding import share_borne_out
-from memgraph_rag.layers.openie import NOT_NAMED, OpenIE, Passage
+from memgraph_rag.layers.openie import NOT_NAMED, OpenIEFile, Passage
 from memgraph_rag.layers.surfaces import words
 from memgraph_rag.lexical.names import LONGEST_NAME
 from memgraph_rag.types import Annotation, LayerRows, Segment, Usage
@@ -76,7 +76,7 @@ class TriplesLayer:
     document that holds most of its words.
 
     Args:
-        path: an OpenIE file (``layers.openie.OpenIE``). The language model is then not used.
+        path: an OpenIE file of HippoRAG's form. The language model is then not used.
 
     Raises:
         DocumentError: the file is missing, too large, or has another content.
@@ -87,7 +87,7 @@ class TriplesLayer:
     requires: Sequence[str] = ()
 
     def __init__(self, path: str | None = None) -> None:
-        self._file = None if path is None else OpenIE(path)
+        self._file = None if path is None else OpenIEFile(path)
 
     @property
     def needs_language(self) -> bool:
