@@ -86,8 +86,9 @@ def test_cores_give_the_vectors_of_a_single_core(ours: SentenceBert) -> None:
     np.testing.assert_allclose(vectors[1], vectors[0], atol=1e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize(("name", "least"), [("bfloat16", 0.999), ("int8", 0.998)])
+@pytest.mark.parametrize(("name", "least"), [("bfloat16", 0.999), ("int8", 0.995)])
 def test_fewer_digits_turn_a_vector_by_little(ours: SentenceBert, name: str, least: float) -> None:
+    """The aim is 0.995 (docs/decisions/embedders.md): above 0.998 with VNNI, 0.9975 on AVX2 alone."""
     exact, shorter = ours.encode(TEXTS), ours.copy_in_format(name)
     vectors = shorter.encode(TEXTS)
     assert (normalize(vectors) * normalize(exact)).sum(axis=1).min() > least
