@@ -1,8 +1,8 @@
 """Write a client's settings, and take back exactly what was written.
 
-The module knows edits and files, and no client. Invariants: a file is replaced as a whole or not at all, and a copy of
-the former one is kept; a file that nothing changed since gets its former bytes back; in a file that changed meanwhile
-only the added members and items are removed; nothing is written if one edit cannot be made.
+The module knows edits and files, and no client. Invariants: each file is replaced as a whole or not at all, and
+``connect`` keeps a copy of the former one; a file that nothing changed since gets its former bytes back; in a file that
+changed meanwhile only the added members and items are removed; nothing is written if one edit cannot be made.
 """
 
 from __future__ import annotations

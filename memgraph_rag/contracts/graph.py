@@ -129,7 +129,7 @@ class GraphView(GraphReader, Protocol):
 
 
 class StoreUpkeep(Protocol):
-    """Repairs a database, replaces its embeddings, and purges its files."""
+    """Repairs a database, replaces its embeddings, and rewrites its files without text that was forgotten."""
 
     def flaws(self) -> Flaws:
         """Look for damage to the graph; return all flaws, which are empty for a graph that only this library wrote.

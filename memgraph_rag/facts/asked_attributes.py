@@ -137,7 +137,7 @@ _SEVERAL = re.compile(
 
 
 def asks_for_several(question: str, nouns: Sequence[str] = ()) -> bool:
-    """Return whether a question asks for several values: it has a plural, or one of the ``nouns``; English only.
+    """Return whether a question asks for several values: it begins with "which" and a plural, or names ``nouns``.
 
     >>> asks_for_several("which languages am I learning?"), asks_for_several("which bus do I take?")
     (True, False)

@@ -46,12 +46,12 @@ class _Group:
 
 
 class Ingestion:
-    """Adds documents to one store.
+    """Adds documents to one store, and adds missing layers to stored documents.
 
     Args:
         layers: the layers to build above the segments, in this order.
-        pool: builds the layers.
-        answers: earlier answers of the memory, to mark echoes.
+        pool: reads the sources and builds the layers, in this process or in workers.
+        answers: earlier answers of the memory; text that repeats one is marked as an echo.
         cut: cuts a document into segments.
         redact: what happens to secrets in a document.
     """

@@ -95,7 +95,7 @@ class MemoryStore(BaseStore):
             return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do the same as ``batch`` in a thread."""
+        """Execute reads and writes of items in a thread, and return a result for each, in order, as ``batch`` does."""
         return await asyncio.to_thread(self.batch, list(ops))
 
     # ── items that expire ────────────────────────────────────────────────────────────────────────────────

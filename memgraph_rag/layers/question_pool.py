@@ -40,7 +40,7 @@ def require_rouge() -> None:
 
 
 class Pool:
-    """The kept questions of one document."""
+    """The questions that a model wrote about one document; a question that is much like a kept one is refused."""
 
     def __init__(self) -> None:
         self.questions: list[str] = []

@@ -191,7 +191,7 @@ class KeptQuestion(BaseModel):
 
 
 class Forgotten(BaseModel):
-    """The result of a call of forget."""
+    """What the tool ``forget`` removed: a document, a kept question, or a user's documents, with counts."""
 
     name: str = Field(description="The key of the document, the question, or the user.")
     kind: Literal["document", "question", "user"]

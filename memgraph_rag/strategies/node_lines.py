@@ -1,8 +1,8 @@
-"""Write nodes as the lines that a model reads, each with its document's title.
+"""Write nodes as the lines that a model reads, each document's below its title.
 
 The module reads documents through the graph's contract and the remaining tokens from the session. Invariants: a line
-holds the whole text of its node, without markup; a heading is written only if the texts still fit, so every node that
-``token_budget`` accepts can be read.
+holds the text of its node without markup, whole unless a shorter one is given; a heading is written only if the texts
+still fit, so every node that ``token_budget`` accepts can be read.
 """
 
 from __future__ import annotations

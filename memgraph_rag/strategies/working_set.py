@@ -27,7 +27,7 @@ class _Added:
 
 
 class WorkingSet:
-    """The segments that one session holds.
+    """The segments that one session holds; segments with lower scores leave it when a better one needs their room.
 
     Args:
         most_tokens: how many tokens of segments the session holds at most (the paper's L); by default as many as fit.

@@ -1,8 +1,8 @@
 """Find keys, tokens, passwords, card and account numbers in a text, and mask them.
 
-It knows forms of secrets and no document. A form has a word without which its pattern cannot match, so an ordinary text
-costs a search for some words. Invariants: cards and accounts are found by their check digits; a masked text has the
-same length, and the same white space.
+It knows forms of secrets and no document. Most forms have a word without which their patterns cannot match, so they
+cost an ordinary text a search for some words. Invariants: cards and accounts are found by their check digits; a masked
+text has the same length, and the same white space.
 
 Source: the forms that the issuers document, as collected in gitleaks and detect-secrets; ISO/IEC 7812 (cards), ISO
 13616 (IBAN).

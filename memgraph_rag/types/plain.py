@@ -1,7 +1,7 @@
 """The plain form of records: values that JSON can hold, the same for every interface.
 
-The module knows no record class; it walks over dataclass fields. Invariant: a key is the name of an attribute, and a
-value is a str, int, float, bool, None, list or dict; a time is ISO 8601.
+The module knows no record class; it walks over dataclass fields. Invariant: a key is the name of an attribute, or
+what the record's own ``as_dict`` adds; a value is a str, int, float, bool, None, list or dict; a time is ISO 8601.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class SentenceEmbedder:
 
     @cached_property
     def calibration(self) -> EmbedderCalibration:
-        """How to read this embedder's cosines. Without a calibration file, it is measured now by the loaded weights."""
+        """What turns this embedder's cosines into values of thresholds: from a file, else measured at the first use."""
         return find_calibration(self, self._cache_dir)
 
     @property

@@ -1,8 +1,8 @@
 """Completes a database that ``neo4j-admin`` imported, at its first opening.
 
-The import cannot do everything: the importer takes an empty list for a missing value, and only the engine computes the
-similarity of names. The module knows no connection. Invariants: repeating the completion changes nothing. Afterwards
-the graph equals one that ordinary writes make.
+The importer stores no empty list, and it cannot find similar names: this module writes the empty lists and links the
+names. It knows no connection. Invariants: repeating the completion changes nothing. Afterwards the graph equals one
+that ordinary writes make.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Reads stored documents back as the graphs that were written, in groups.
 
-The module knows no engine: the caller gives ``run``, which has the namespace bound. Invariant: a returned graph,
-written again, makes the same graph. A document with rows that cannot be returned raises an error; it is never returned
-in part.
+The module knows no engine: the caller gives a store, or ``run``, which executes a named statement in one namespace.
+Invariant: a returned graph, written again, makes the same graph. A document with rows that cannot be returned raises an
+error; it is never returned in part.
 """
 
 from __future__ import annotations

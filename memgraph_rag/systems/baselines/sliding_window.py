@@ -8,7 +8,7 @@ readers with a short window (BERT, 1810.04805, on SQuAD): the window with the hi
 confidence is P(Yes) that the window answers the question. Each window begins with the last segment of the window
 before.
 
-Source: ours; see docs/decisions/baselines.md. Cost: everything is read once, the chosen window twice.
+Source: ours; see docs/decisions/baselines.md. Cost: each segment is read once or twice, the chosen window twice.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class _Merging:
 
 
 class ElementSummariesLayer:
-    """The layer that merges the descriptions of each entity and each relation.
+    """The layer that merges the descriptions of each entity, each relation and each claim.
 
     Args:
         source_tokens: most tokens of the descriptions in one request; of more descriptions, the summary of the first

@@ -95,7 +95,7 @@ class ElementsLayer:
         models: Models,
         progress: Progress | None = None,
     ) -> list[LayerRows]:
-        """Return the elements of each document as annotations. One call of the model serves all documents a stage."""
+        """Extract each document's elements as annotations. Each stage is one call of the model for all documents."""
         writer = _Writer(models.language, self._batch_tokens, progress)
         task = elements_task(self._types)
         units = [[_Unit(batch) for batch in writer.batches(document, task)] for document in documents]

@@ -67,9 +67,9 @@ class Sprag:
         self._most_queries = most_queries
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step for each segment, run after run, in the order of choice, until the window is full.
+        """Read the best runs of segments until the window is full, and yield one step for each segment.
 
-        Queries of the model are the reason of the first step. See ``Strategy.read``.
+        The first step tells the model's search queries as its ``reason``. See ``Strategy.read``.
         """
         queries = _write_queries(context.session, self._most_queries) if self._most_queries else []
         mode = Runs(**self._options, queries=queries[1:]) if queries else self._mode
