@@ -20,9 +20,9 @@ from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocumen
 from memgraph_rag.layers.batches import name_step, output_tokens, prompt
 from memgraph_rag.layers.extraction import as_list, clean, read_reply, strings, write_background
 from memgraph_rag.layers.grounding import share_borne_out
-from memgraph_rag.layers.openie import NOT_NAMED, OpenIEFile, Passage
 from memgraph_rag.layers.surfaces import words
 from memgraph_rag.lexical.names import LONGEST_NAME
+from memgraph_rag.systems.hipporag.openie_file import NOT_NAMED, OpenIEFile, Passage
 from memgraph_rag.types import Annotation, LayerRows, Segment, Usage
 
 TRIPLES = "triples"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.errors import DocumentError
-from memgraph_rag.layers.openie import OpenIEFile
+from memgraph_rag.systems.hipporag.openie_file import OpenIEFile
 from memgraph_rag.types import Segment, make_id
 
 TEXT = "Ann Lee was born in York. She wrote about bees. Tom Ray met Ann Lee in Leeds."
