@@ -178,7 +178,7 @@ class Memory:
 
     @cached_property
     def _cartographer(self) -> Cartographer:
-        return inspection.Cartographer(self._parts.store)
+        return inspection.Cartographer()
 
     # ── adding ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -392,7 +392,6 @@ class Memory:
         Arguments and errors are those of ``ask``. The arguments are checked by this call, before the first item. An
         answer that abstains may come without pieces. If the iteration is abandoned, ``keep_trace`` stores nothing.
         """
-        self._parts.process.require()
         question = validation.check_question(question)
         chosen = strategies.find_strategy(strategy) if strategy is not None else self._strategy
         snapshot, is_default = answering.GraphSnapshot(self._parts.store), chosen is None
@@ -450,7 +449,6 @@ class Memory:
             SearchMemoryExceeded: the namespace is too large for a graph search.
             ModelNotFound: ``judge`` is True, and there is no language model.
         """
-        self._parts.process.require()
         query = validation.check_question(query)
         validation.check_count("k", k)
         validation.check_relevance(min_relevance, mode=mode, embedder=self._parts.models.embedder)
@@ -481,7 +479,6 @@ class Memory:
             SettingsError: ``max_tokens`` is below 1, or a time is invalid.
             QuestionError: the subject is empty.
         """
-        self._parts.process.require()
         validation.check_count("max_tokens", max_tokens)
         subject = None if about is None else validation.check_question(about)
         with telemetry.span("brief") as event_fields:
@@ -573,7 +570,7 @@ class Memory:
         Raises:
             SettingsError: ``most`` is below 1 or above 1,000,000.
         """
-        return self._cartographer.map(most)
+        return self._cartographer.map(self._parts.store, most)
 
     def questions(self, question: str | None = None) -> list[Question]:
         """Return the stored questions (``ask(…, keep_trace=True)``), newest first.

@@ -84,9 +84,9 @@ class OpenMemory:
     ) -> None:
         self.settings, self.given_layers, self.memory_layers = settings, layers, memory_layers
         self.progress = progress
-        self.process = OpeningProcess("this memory")
+        self._process = OpeningProcess()
         self._owns_store = store is None
-        self.store = open_configured_store(settings) if store is None else store
+        self._store = open_configured_store(settings) if store is None else store
         self.scopes = ScopeIndex(self.store)
         self.answers = ingestion.GivenAnswers(self.store)
         check_namespace(namespace, self.store)
@@ -105,6 +105,16 @@ class OpenMemory:
             self.store.name_scale = lambda: cosine_scale(self.models.embedder)
             self.search = self._new_search()
             on_failure.pop_all()
+
+    @property
+    def store(self) -> GraphStore:
+        """The store. Each call of a memory takes it here, so that a forked child is refused before any work.
+
+        Raises:
+            StoreError: the process was forked from the process that opened the memory.
+        """
+        self._process.require()
+        return self._store
 
     def _new_search(self) -> FactSearch:
         return FactSearch(
@@ -226,7 +236,6 @@ class OpenMemory:
             StoreReadOnly: the memory is open for reading only.
             StoreError: the process was forked from the process that opened the memory.
         """
-        self.process.require()
         if self.store.read_only:
             raise StoreReadOnly(
                 f"Expected a memory that may be changed, got {show(self.settings.store)}, opened for reading only. "
@@ -253,4 +262,4 @@ class OpenMemory:
     def close(self) -> None:
         """Close the store if this memory opened it. A second call does nothing."""
         if self._owns_store:
-            self.store.close()
+            self._store.close()

@@ -34,20 +34,19 @@ _MAPS = 2  # of a version: the usual one, and a larger one
 class Cartographer:
     """Makes the maps of one memory, and keeps those of its newest version."""
 
-    def __init__(self, graph: GraphStore) -> None:
-        self._graph = graph
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._maps: dict[int, MemoryMap] = {}
 
-    def map(self, most: int) -> MemoryMap:
+    def map(self, graph: GraphStore, most: int) -> MemoryMap:
         """Return the map of the current version with at most ``most`` nodes; see ``Memory.map``."""
         check_count("most", most)
         with self._lock:
-            version = self._graph.version()
+            version = graph.version()
             if any(each.version != version for each in self._maps.values()) or len(self._maps) >= _MAPS + 1:
                 self._maps.clear()
             if most not in self._maps:
-                self._maps[most] = _draw(self._graph, version, most)
+                self._maps[most] = _draw(graph, version, most)
             return self._maps[most]
 
 

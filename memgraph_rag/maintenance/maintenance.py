@@ -177,7 +177,6 @@ class Maintenance:
         return event_fields["documents"]
 
     def _documents_to_export(self, scope: ScopeFields) -> Sequence[str] | None:
-        self._parts.process.require()
         extent = self._parts.resolve_extent(Scope(**scope))
         if extent.has_time:
             raise SettingsError(

@@ -17,14 +17,16 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks h
 
 FORK = """
 import json, os, signal, sys, threading
-from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
+from memories import options
+from memgraph_rag import Memory
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import open_store
 
 place, namespace = json.loads(sys.argv[1]), sys.argv[2]
 store = open_store(**place, namespace=namespace)
-store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
-store.write(make_graph(namespace, "a"))
+memory = Memory(store, namespace=namespace, **options())
+memory.add("The fox ran.", key="a")
+memory.map()
 is_held, may_go = threading.Event(), threading.Event()
 
 def hold():  # what another thread holds at the fork, nobody gives back in the child
@@ -39,15 +41,13 @@ child = os.fork()
 if child == 0:
     signal.alarm(60)
     for call in (
-        store.documents,
-        store.version,
-        store.namespaces,
-        lambda: store.schema,
-        lambda: store.find_matching("rabbit", k=1),
-        lambda: store.expand(["e"], vector=None, k=1),
-        lambda: store.write(make_graph(namespace, "child")),
-        lambda: store.migrate(embedder=EMBEDDER, dimension=DIMENSION),
-        store.flaws,
+        memory.documents,
+        memory.status,
+        memory.map,
+        lambda: memory.search("fox"),
+        lambda: memory.add("A child.", key="child"),
+        lambda: memory.session(user="ann", session="s"),
+        memory.maintenance.examine,
     ):
         try:
             call()
@@ -55,14 +55,15 @@ if child == 0:
             assert "forked" in str(error) and "spawn" in str(error), error
         else:
             print("went through", flush=True)
+    memory.close()
     store.close()
     store.close()
     sys.exit(7)
 _, status = os.waitpid(child, 0)
 may_go.set()
 holder.join()
-store.write(make_graph(namespace, "b"))
-print(os.waitstatus_to_exitcode(status), *(record.key for record in store.documents()), bool(store.flaws()))
+memory.add("The rabbit ran.", key="b")
+print(os.waitstatus_to_exitcode(status), *(record.key for record in memory.documents()), bool(store.flaws()))
 store.close()
 """
 

@@ -29,7 +29,7 @@ from memgraph_rag.stores.ladybug import sidecars as ladybug_sidecars
 from memgraph_rag.stores.ladybug.errors import convert_engine_errors
 from memgraph_rag.stores.ladybug.kept import KeptIndexes
 from memgraph_rag.stores.ladybug.paths import PENDING, WRITTEN, check_place, has_log, real_place, remove_empty_shadow
-from memgraph_rag.stores.shared.process_guard import OpeningProcess, ProcessLock, keep_for_ever
+from memgraph_rag.stores.shared.process_guard import OpeningProcess, keep_for_ever
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -134,8 +134,8 @@ class LadybugFile:
         self.users = 0
         self.generation = 0
         """The number of times that the embeddings were replaced since the file was opened."""
-        self.process = OpeningProcess(place)
-        self.lock = ProcessLock(self.process)
+        self.process = OpeningProcess()
+        self.lock = threading.RLock()
         self.kept = KeptIndexes(place, self.lock)
         self._is_changed = False
         if place != IN_MEMORY and not read_only:

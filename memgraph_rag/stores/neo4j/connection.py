@@ -4,7 +4,7 @@ The module knows neither documents nor namespaces. Invariants: every transaction
 its operation in its metadata, never a text or a password. A read sees every earlier write through the same connection
 and everything that earlier reads saw, also on the followers of a cluster; unless the connection is for reading only, it
 also sees everything that was written before it was opened. No transaction begins later than ``RETRY_S`` after its first
-try. A forked child sends nothing on its parent's sockets.
+try. In a forked child, ``close`` sends nothing on the parent's sockets.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class Neo4jConnection:
     def __init__(self, driver: neo4j.Driver, *, address: str, database: str | None, version: str) -> None:
         self.address = address
         self.version = version
-        self.process = OpeningProcess(address)
+        self.process = OpeningProcess()
         self._driver = driver
         self.database = database
         self._bookmarks = driver.execute_query_bookmark_manager
@@ -239,7 +239,6 @@ class Neo4jConnection:
         The retries of the driver are not used: they count the time from the first failure, may wait half a minute
         beyond it, and give up if the end of a transaction was not answered, even of a read.
         """
-        self.process.require()
         retrying = Retrying(
             retry=retry_if_exception(_is_retryable),
             stop=_is_late,
