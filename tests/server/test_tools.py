@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
+import threading
 from typing import Any, get_args
 
 import pytest
@@ -213,37 +213,43 @@ async def test_ask_abstains_in_an_empty_memory(connect, memory) -> None:
     assert answer["citations"] == []
 
 
-class SlowModel(FakeLanguageModel):
-    """Reads a node in a tenth of a second, and counts how many it read."""
+class WaitingModel(FakeLanguageModel):
+    """Reads nothing until it is released, and counts the nodes that it began to read."""
 
     def __init__(self) -> None:
         super().__init__(yes=[0.0] * 500)
         self.read = 0
+        self.released = threading.Event()
 
     def open_session(self, question: str) -> Any:
         session = super().open_session(question)
         append = session.append
 
-        def slow(texts: Any) -> Any:
+        def wait(texts: Any) -> Any:
             self.read += len(texts)
-            time.sleep(0.1)
+            assert self.released.wait(60)
             return append(texts)
 
-        session.append = slow
+        session.append = wait
         return session
 
 
 @in_loop
 async def test_cancelled_ask_stops_reading(connect, open_memories) -> None:
-    model = SlowModel()
+    model = WaitingModel()
     served = open_memories(model=model)
     served.get("ann").add("\n\n".join(f"{FOX} {number}." for number in range(8)), key="foxes")
     async with connect(served) as agent:
-        with pytest.raises(asyncio.TimeoutError):
-            await asyncio.wait_for(agent("ask", question=QUESTION), 0.35)
-        await asyncio.sleep(0.3)  # the step in work comes to its end
+        asked = asyncio.create_task(agent("ask", question=QUESTION))
+        while not model.read and not asked.done():  # the first question of a process imports modules
+            await asyncio.sleep(0.01)
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
         read = model.read
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(0.2)  # the server learns of it
+        model.released.set()
+        await asyncio.sleep(0.3)  # for the steps that would follow
         assert 1 <= read == model.read
         assert (await agent("status"))["documents"] == 1
 
