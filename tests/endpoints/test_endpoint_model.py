@@ -22,6 +22,8 @@ from memgraph_rag.errors import (
     SettingsError,
     WindowExceeded,
 )
+from memgraph_rag.models.calibration.calibration import write_calibration
+from memgraph_rag.models.embedders.calibration import EmbedderCalibration, calibration_file
 from memgraph_rag.models.embedders.endpoint_embedder import EndpointEmbedder
 from memgraph_rag.models.endpoints.address import Address, parse_address
 from memgraph_rag.models.endpoints.client import Endpoint
@@ -275,12 +277,15 @@ def test_answer_without_probability_of_yes_warns(no_file: Path, proxy) -> None:
 
 
 def test_memory_embeds_by_an_address(no_file: Path, proxy) -> None:
-    with open_memory(no_file, proxy, layers=(), embedder=f"{proxy.url}#small") as memory:
+    cache_dir = no_file.parent / "cache"
+    write_calibration(EmbedderCalibration(embedder="small"), calibration_file("small", cache_dir))  # it takes a minute
+    with open_memory(no_file, proxy, layers=(), embedder=f"{proxy.url}#small", cache_dir=cache_dir) as memory:
         memory.add("Ann found a red fox.")
         assert memory.search("red fox", mode="vector")[0].text == "Ann found a red fox."
         assert memory.status()["schema"]["embedder"] == "small"
 
 
+@writes_long
 def test_plan_from_an_address_holds_words_of_its_question(open_model) -> None:
     plans = ModelPlans(open_model(seconds=120))
     question = "In which city did the director of Solaris die?"
