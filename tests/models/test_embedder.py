@@ -51,9 +51,7 @@ def test_rows_are_normalised_and_near_meanings_are_near(minilm):
     assert vectors[0] @ vectors[1] > 0.4 > vectors[0] @ vectors[2]
 
 
-@pytest.mark.parametrize(
-    ("dtype", "least"), [("auto", 0.995), ("int8", 0.995), ("bfloat16", 0.9998), ("int4", 0.9998)]
-)
+@pytest.mark.parametrize(("dtype", "least"), [("auto", 0.995), ("int8", 0.995), ("bfloat16", 0.9998), ("int4", 0.9998)])
 def test_fast_vectors_turn_by_little(minilm, monkeypatch, dtype, least):
     monkeypatch.setattr(embedder, "_LOADING_CHARACTERS", 1)
     texts = [f"Number {number} of many sentences about rabbits, rain and bridges. " * 6 for number in range(5)]
