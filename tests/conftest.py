@@ -231,16 +231,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=find_place)
 
 
+READS_SOURCE = re.compile(r"tests/test_(architecture|shape|error_messages)\.py")
+"""Files whose tests walk the syntax trees of the package, which take seconds to make."""
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """All tests of one server go to one worker, and all others of a file: each worker starts its own servers."""
+    """All tests of one server or of the syntax trees go to one worker, which makes them, and all others of a file."""
     from xdist.scheduler import LoadScopeScheduling
 
     config.option.loadscopereorder = False  # it would begin with the files of the most tests, not of the longest
 
     class ByServer(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return find_server(nodeid) or nodeid.partition("::")[0]
+            return find_server(nodeid) or ("source" if READS_SOURCE.match(nodeid) else nodeid.partition("::")[0])
 
     return ByServer(config, log)
 

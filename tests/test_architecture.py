@@ -11,17 +11,16 @@ import re
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
+from package_source import MODULES, PACKAGE, parse, walk
 from tables import table
 
 import memgraph_rag
 from memgraph_rag import errors
 
-PACKAGE = Path(memgraph_rag.__file__).parent
 ROOT = "__init__"
 
 BASE = {"types", "errors", "display"}
@@ -124,7 +123,7 @@ READ_THE_ENVIRONMENT = {"settings/sources.py", "stores/neo4j/server.py"}
 
 
 def modules() -> list[str]:
-    return sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+    return [path.relative_to(PACKAGE).as_posix() for path in MODULES]
 
 
 def room_of(module: str) -> str:
@@ -132,23 +131,21 @@ def room_of(module: str) -> str:
 
 
 @cache
-def parse(module: str) -> ast.Module:
-    return ast.parse((PACKAGE / module).read_text("utf-8"))
-
-
-def imports(module: str) -> Iterator[tuple[int, str]]:
+def imports(module: str) -> list[tuple[int, str]]:
     """Line and full dotted name of everything imported, inside functions too, but not for the type checker only."""
     skipped: set[ast.AST] = set()
-    for node in ast.walk(parse(module)):
+    imported: list[tuple[int, str]] = []
+    for node in walk(PACKAGE / module):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             skipped |= {inner for statement in node.body for inner in ast.walk(statement)}
         elif node in skipped:
             continue
         elif isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
+            imported += ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{module}:{node.lineno}: a relative import"
-            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+            imported += ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+    return imported
 
 
 def room_imported(name: str) -> str | None:
@@ -197,7 +194,7 @@ def test_packages_are_known_to_their_room_only(module: str) -> None:
 @table("module", modules())
 def test_the_environment_is_read_in_one_place(module: str) -> None:
     readers = {"environ", "environb", "getenv", "getenvb"}
-    nodes = list(ast.walk(parse(module)))
+    nodes = walk(PACKAGE / module)
     set_only = {id(node.value) for node in nodes if isinstance(node, ast.Attribute) and node.attr == "setdefault"}
     places = [
         f"{module}:{node.lineno}"
@@ -212,7 +209,7 @@ def test_the_environment_is_read_in_one_place(module: str) -> None:
 def test_nothing_prints_outside_the_command_line(module: str) -> None:
     printed = [
         f"{module}:{node.lineno}"
-        for node in ast.walk(parse(module))
+        for node in walk(PACKAGE / module)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
     ]
     assert not printed
@@ -220,7 +217,7 @@ def test_nothing_prints_outside_the_command_line(module: str) -> None:
 
 @table("module", [name for name in modules() if (PACKAGE / name).stat().st_size])
 def test_every_module_says_what_it_is(module: str) -> None:
-    assert ast.get_docstring(parse(module))
+    assert ast.get_docstring(parse(PACKAGE / module))
 
 
 def test_architecture_checks_find_planted_violations() -> None:
@@ -400,7 +397,7 @@ PRIVATES_OF_DRIVERS = {"_handle_cancellation"}
 @table("module", STORE_MODULES)
 def test_store_modules_read_no_foreign_privates(module: str) -> None:
     """A module may read the private attributes that it defines, also on a second store of its own class."""
-    nodes = list(ast.walk(parse(module)))
+    nodes = walk(PACKAGE / module)
     allowed = PRIVATES_OF_DRIVERS | {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
     read = [node for node in nodes if isinstance(node, ast.Attribute) and re.match(r"_[a-z]", node.attr)]
     foreign = [node for node in read if ast.unparse(node.value) not in ("self", "cls") and node.attr not in allowed]

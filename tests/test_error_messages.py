@@ -6,19 +6,14 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
+
+from package_source import MODULES, PACKAGE, walk
 
 from memgraph_rag import errors
 
-PACKAGE = Path(errors.__file__).parent
 NAMES = set(errors.__all__) - {"MemgraphRagWarning"}
 GRAMMAR = re.compile(r"Expected .+[, ](got|without) .+|(?!Expected)[A-Z{].+\. [A-Z'{\"].*", re.DOTALL)
 """``Expected …, got …. What to do.``; or what happened, and what to do."""
-
-
-@cache
-def parse(path: Path) -> ast.Module:
-    return ast.parse(path.read_text("utf-8"))
 
 
 def text_of(node: ast.expr) -> str:
@@ -35,8 +30,8 @@ def list_calls() -> list[tuple[str, ast.Call]]:
     """Return (place, call) of each error of the package that is made with a message."""
     return [
         (f"{path.relative_to(PACKAGE)}:{node.lineno}", node)
-        for path in sorted(PACKAGE.rglob("*.py"))
-        for node in ast.walk(parse(path))
+        for path in MODULES
+        for node in walk(path)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in NAMES and node.args
     ]
 
@@ -54,8 +49,8 @@ PATHS = {"path", "_path", "folder", "_folder", "source"}
 def filled_in() -> list[tuple[str, ast.FormattedValue]]:
     """Return (place, value) of each value in an f-string, but for those in which an object writes its own ``repr``."""
     values = []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        nodes = list(ast.walk(parse(path)))
+    for path in MODULES:
+        nodes = walk(path)
         own = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name == "__repr__"]
         skipped = {inner for node in own for inner in ast.walk(node)}
         values += [

@@ -6,16 +6,13 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
+from package_source import MODULES, PACKAGE, parse, walk
 from tables import table
 
-import memgraph_rag
 from memgraph_rag.cli.app import COMMANDS
 
-PACKAGE = Path(memgraph_rag.__file__).parent
-MODULES = sorted(PACKAGE.rglob("*.py"))
 SYSTEMS = PACKAGE / "systems"
 
 MOST_LINES, MOST_MODULES = 73_640, 501
@@ -56,11 +53,6 @@ MOST_BROAD_EXCEPTS = 6
 MOST_LAZY_IMPORTS = 40
 
 
-@cache
-def parse(path: Path) -> ast.Module:
-    return ast.parse(path.read_text("utf-8"))
-
-
 def room_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0]
 
@@ -69,8 +61,8 @@ def lines(paths: list[Path]) -> int:
     return sum(len(path.read_text("utf-8").splitlines()) for path in paths)
 
 
-def internal_imports(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+def internal_imports(path: Path) -> Iterator[str]:
+    for node in walk(path):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("memgraph_rag"):
             yield from (str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names))
 
@@ -127,7 +119,7 @@ def test_function_takes_at_most_8_parameters() -> None:
     longer = {
         (room_of(path), node.name)
         for path in MODULES
-        for node in ast.walk(parse(path))
+        for node in walk(path)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         and len(
             [each for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs) if each.arg != "self"]
@@ -142,7 +134,7 @@ def broad_excepts(path: Path) -> list[int]:
         return []  # not parsed: this runs in every worker, before the first test
     return [
         node.lineno
-        for node in ast.walk(parse(path))
+        for node in walk(path)
         if isinstance(node, ast.ExceptHandler)
         and (node.type is None or ast.unparse(node.type) in ("Exception", "BaseException"))
     ]
@@ -156,7 +148,7 @@ def test_broad_excepts_become_fewer() -> None:
 def test_broad_except_says_why_or_raises(path: Path) -> None:
     """A handler for everything has a comment on its line, or lets the error go on."""
     text = path.read_text("utf-8").splitlines()
-    for node in ast.walk(parse(path)):
+    for node in walk(path):
         if isinstance(node, ast.ExceptHandler) and node.lineno in broad_excepts(path):
             raises = any(isinstance(inner, ast.Raise) for inner in ast.walk(node))
             assert raises or re.search(r"#.* - \w|# (?!noqa)", text[node.lineno - 1]), f"{path.name}:{node.lineno}"
@@ -164,10 +156,7 @@ def test_broad_except_says_why_or_raises(path: Path) -> None:
 
 def test_lazy_internal_imports_become_fewer() -> None:
     functions = [
-        node
-        for path in MODULES
-        for node in ast.walk(parse(path))
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        node for path in MODULES for node in walk(path) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     ]
     found = {
         id(inner)
@@ -180,7 +169,7 @@ def test_lazy_internal_imports_become_fewer() -> None:
 
 def test_each_module_is_imported_by_another() -> None:
     """But for those that a user, an entry point or the interpreter starts."""
-    imported = {name for path in MODULES for name in internal_imports(parse(path))}
+    imported = {name for path in MODULES for name in internal_imports(path)}
     imported |= {name for path in PACKAGE.rglob("__init__.pyi") for name in lazy_imports(path)}
     started = ("memgraph_rag.integrations.", "memgraph_rag.testing.", "memgraph_rag.__main__", "memgraph_rag.systems.")
     names = {
