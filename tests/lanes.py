@@ -30,6 +30,7 @@ SECOND = {
     r"tests/(evaluation/|cli/test_evaluate)": "evaluation",
     r"tests/cli/test_hostile_options\.py::.*\[evaluate\]": "evaluation",
     r"tests/systems/(?!raptor/)": "a published system beside the one of the first lane",
+    r"tests/test_memory_sizes": "communities are a system's; test_memory_library.py builds the library",
     r"tests/models/test_recognizers\.py::.*stanza": "stanza, of which a model is trained for the tests",
     r"tests/models/test_packaged_e5": "another embedder, compared with sentence-transformers",
     r"tests/test_odd_arguments\.py::.*\[stream-": "ask takes the same arguments",
