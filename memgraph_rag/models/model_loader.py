@@ -42,6 +42,7 @@ logger = logging.getLogger(__name__)
 
 _WITH_PROMPTS = "+prompts"
 _LARGE = 13e9  # operations of a token, two for a weight; the models that are called 7B have 13.2e9 to 15e9
+_LARGE_FILES = _LARGE / 4  # bytes, with 4 bits for a weight
 
 
 class FoundModels:
@@ -121,9 +122,14 @@ class FoundModels:
 
     def _has_small_files(self) -> bool:
         """Return whether the files are too small for a large model in 4 bits, so that transformers is not imported."""
-        if self._is_elsewhere or (weights := self._found_weights) is None or not Path(weights[1]).is_dir():
+        if self._is_elsewhere:
             return False
-        return sum(path.stat().st_size for path in Path(weights[1]).iterdir()) < _LARGE / 2
+        if self._packaged is not None:
+            return self._packaged[0].size < _LARGE_FILES
+        weights = self._found_weights
+        if weights is None or not Path(weights[1]).is_dir():
+            return False
+        return sum(path.stat().st_size for path in Path(weights[1]).iterdir()) < _LARGE_FILES
 
     @cached_property
     def find_phrases(self) -> FindPhrases | None:
@@ -202,7 +208,8 @@ class FoundModels:
 
         It is the counter of the reader, which counts exactly, if a reader is joined with the language model; else the
         counter of the language model. If the wanted model is not installed, it is the counter of the embedder. The
-        model is looked for now, and a packaged model is converted now. Its tokenizer opens at the first count.
+        model is looked for now, and a ``.gguf`` file is converted now. Its tokenizer opens at the first count. The
+        weights of a packaged model are not unpacked.
 
         Raises:
             ModelNotFound: ``needs_language`` is True, and the language model or the wanted reader is not installed.
@@ -210,7 +217,7 @@ class FoundModels:
         if isinstance(self._given, SharedModel):
             return self._given.found.token_counter(needs_language=needs_language)
         try:
-            _ = self._found_weights
+            _ = self._packaged or self._found_weights
         except ModelNotFound:
             if needs_language:
                 raise
@@ -221,34 +228,63 @@ class FoundModels:
     def _count_tokens(self) -> TokenCounter:
         """The token counter.
 
-        If the weights are in the cache, it does not open the model, so that transformers is not imported.
+        It does not open a packaged model or a model in the cache, so that transformers is not imported.
         """
-        weights = self._found_weights
-        if weights is None or not Path(weights[1]).is_relative_to(self._settings.cache_dir):
-            return self.language.count_tokens
         from memgraph_rag.models.files.token_counter import open_token_counter
 
-        return open_token_counter(Path(weights[1]))
+        cache = self._settings.cache_dir
+        if self._packaged is not None:
+            from memgraph_rag.models.files.packaged_tokenizer import read_packaged_tokenizer
+
+            model, first_part = self._packaged
+            file = cache / "tokenizers" / f"{model.name}-{model.sha256[:12]}.json"
+            return open_token_counter(file, partial(read_packaged_tokenizer, first_part))
+        weights = self._found_weights
+        if weights is None or not Path(weights[1]).is_relative_to(cache):
+            return self.language.count_tokens
+        folder = Path(weights[1])
+
+        def read_tokenizer() -> str:
+            from memgraph_rag.models.engine.tokens import Tokens
+
+            return Tokens(folder).to_json()
+
+        return open_token_counter(folder / "counting_tokenizer.json", read_tokenizer)
 
     @property
     def _is_elsewhere(self) -> bool:
         """Whether the language model was given or is on a server, so that a reader may be joined with it."""
         return self._given is not None or is_address(self._settings.model)
 
-    @cached_property
-    def _found_weights(self) -> tuple[str, str] | None:
-        """The name and folder of the weights that this process loads, of the language model or the reader.
+    @property
+    def _wanted_weights(self) -> str | None:
+        """The setting that names the weights that this process loads, of the language model or the reader.
 
         It is None if this process loads no weights.
         """
-        settings = self._settings
-        wanted = settings.reader if self._is_elsewhere else settings.model
+        wanted = self._settings.reader if self._is_elsewhere else self._settings.model
         if self._is_elsewhere and (self._reader is not None or wanted == "none"):
             return None
         if wanted == "auto" and hasattr(self._given, "read_written"):  # this model measures attention itself
             return None
+        return wanted
+
+    @cached_property
+    def _packaged(self) -> tuple[catalogue.PackagedModel, Path] | None:
+        """The packaged model whose weights this process loads, and its first part; None if it is not installed."""
+        wanted = self._wanted_weights
+        model = catalogue.find_packaged(wanted, smallest=self._is_elsewhere) if wanted else None
+        parts = model.part_paths() if model else None
+        return (model, parts[0]) if model and parts else None
+
+    @cached_property
+    def _found_weights(self) -> tuple[str, str] | None:
+        """The name and folder of the weights that this process loads; None if it loads none. They are unpacked."""
+        wanted = self._wanted_weights
+        if wanted is None:
+            return None
         find = catalogue.find_reader if self._is_elsewhere else catalogue.find_language_model
-        return find(wanted, cache_dir=settings.cache_dir, progress=self._progress)
+        return find(wanted, cache_dir=self._settings.cache_dir, progress=self._progress)
 
     def _open_language(self) -> LanguageModel:
         weights = self._found_weights  # before imports that take seconds

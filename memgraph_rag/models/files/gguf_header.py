@@ -11,7 +11,6 @@ Source: the format's description, github.com/ggml-org/ggml, docs/gguf.md.
 from __future__ import annotations
 
 import math
-import os
 import struct
 from itertools import pairwise
 from pathlib import Path
@@ -53,10 +52,29 @@ def check_gguf(path: Path) -> None:
         header.read()
 
 
+def read_vocabulary(path: Path) -> tuple[list[str], list[str]]:
+    """Return the tokens and the merges of a GGUF file in their order. The file may end after the pairs of its header.
+
+    Raises:
+        ModelError: the file is no GGUF file, its version is unknown, or its pairs reach beyond its end.
+        OSError: the file cannot be read.
+    """
+    with path.open("rb") as file:
+        header = _Header(file, path.stat().st_size, path.name)
+        header.read_pairs()
+    tokens, merges = (header.texts.get(f"tokenizer.ggml.{name}", []) for name in ("tokens", "merges"))
+    return tokens, merges
+
+
 class _Header:
-    """The header of one file, read from beginning to end."""
+    """The header of one file, read from beginning to end.
+
+    Attributes:
+        texts: the lists of texts that were read, by key.
+    """
 
     def __init__(self, file: BinaryIO, size: int, name: str) -> None:
+        self.texts: dict[str, list[str]] = {}
         self._file = file
         self._size = size
         self._name = name
@@ -67,6 +85,12 @@ class _Header:
 
     def read(self) -> None:
         """Read the whole header and check it."""
+        tensors = self.read_pairs()
+        elements = self._read_tensors(tensors)
+        self._check_sizes(tensors, elements)
+
+    def read_pairs(self) -> int:
+        """Read the header up to its list of tensors; return the length of this list."""
         if self._bytes(4) != _MAGIC:
             self._refuse("a file that begins with GGUF", "another file")
         (version,) = self._unpack("I")
@@ -77,14 +101,13 @@ class _Header:
         tensors, pairs = self._unpack("QQ")
         for _ in range(pairs):
             self._read_pair()
-        elements = self._read_tensors(tensors)
-        self._check_sizes(tensors, elements)
+        return tensors
 
     def _read_pair(self) -> None:
         key = self._read_name().decode("utf-8", "replace")
         (kind,) = self._unpack("I")
         if kind == _STRING:
-            self._skip_text()
+            self._read_text()
         elif kind == _ARRAY:
             self._read_array(key)
         elif kind in _SCALARS:
@@ -104,8 +127,7 @@ class _Header:
         if self._items > _MOST_ITEMS:
             self._refuse(f"at most {_MOST_ITEMS:,} items in lists", f"{self._items:,}")
         if kind == _STRING:
-            for _ in range(length):
-                self._skip_text()
+            self.texts[key] = [self._read_text() for _ in range(length)]
             if key == "tokenizer.ggml.tokens":
                 self._note("vocab_size", length)
         elif kind in _SCALARS:
@@ -170,10 +192,9 @@ class _Header:
             self._refuse(f"names of at most {_MOST_NAME:,} bytes", f"one of {length:,}")
         return self._bytes(length)
 
-    def _skip_text(self) -> None:
+    def _read_text(self) -> str:
         (length,) = self._unpack("Q")
-        self._require(length)
-        self._file.seek(length, os.SEEK_CUR)
+        return self._bytes(length).decode("utf-8", "replace")
 
     def _unpack(self, form: str) -> tuple[int, ...]:
         form = self._order + form

@@ -1,14 +1,14 @@
 """A token counter for a language model that does not import transformers, which takes seconds.
 
-The module knows the ``tokenizers`` library. It stores the tokenizer that ``Tokens`` makes from a model's files next to
-these files. Invariant: it counts the same as ``Tokens.count``.
+The module knows the ``tokenizers`` library, and one file with a tokenizer. Invariant: it counts the same as
+``Tokens.count`` of the model.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,29 +16,25 @@ from tokenizers import Tokenizer
 
 from memgraph_rag.contracts import TokenCounter
 
-_FILE = "counting_tokenizer.json"
 
+def open_token_counter(file: Path, make: Callable[[], str]) -> TokenCounter:
+    """Return the token counter of a model; it counts without special tokens.
 
-def open_token_counter(folder: Path) -> TokenCounter:
-    """Return the token counter of a model in a folder of the cache; it counts without special tokens.
-
-    The first call stores a tokenizer file in the folder. If this file is missing or damaged, transformers opens the
-    tokenizer.
+    Args:
+        file: the file of the tokenizer. If it is missing or damaged, it is written anew.
+        make: returns the tokenizer as a JSON text, in the form of the ``tokenizers`` library.
     """
-    file = folder / _FILE
     with suppress(Exception):  # the file is missing or damaged; the library has no class of error for this
-        return _Counter(file)
-    from memgraph_rag.models.engine.tokens import Tokens
-
-    tokens = Tokens(folder)
+        return _Counter(Tokenizer.from_file(str(file)))
+    written = make()
     with suppress(OSError):
-        _write_file(tokens.to_json(), file)
-    return tokens.count
+        _write_file(written, file)
+    return _Counter(Tokenizer.from_str(written))
 
 
 class _Counter:
-    def __init__(self, file: Path) -> None:
-        self._tokenizer = Tokenizer.from_file(str(file))
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._tokenizer.encode_special_tokens = True  # control tokens in a text become ordinary tokens
@@ -49,6 +45,7 @@ class _Counter:
 
 def _write_file(written: str, file: Path) -> None:
     """Write the tokenizer in one step, because another process may read the file at the same time."""
+    file.parent.mkdir(parents=True, exist_ok=True)
     scratch = file.with_name(f"{file.name}.{os.getpid()}-{threading.get_ident()}")
     try:
         scratch.write_text(written, encoding="utf-8")
