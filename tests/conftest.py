@@ -25,6 +25,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
+import hypothesis
 import ladybug
 import pytest
 from _pytest.doctest import DoctestModule
@@ -45,6 +46,9 @@ PASSWORD = "a-password-for-tests"
 
 MUCH_MEMORY = 2 * 2**30  # bytes, by which a worker may grow before it gives back what it can
 KEPT = {"bytes": 0}  # when it last did
+
+hypothesis.settings.register_profile("without deadline", deadline=None)  # a test on a busy machine is slow, not wrong
+hypothesis.settings.load_profile("without deadline")
 
 os.environ.setdefault("MEMGRAPH_RAG_EMBEDDER", "all-MiniLM-L6-v2")  # the multilingual one is here for its own tests
 

@@ -140,7 +140,7 @@ def readings(memory: Memory, scope: dict[str, Any], strategy: str, mode: Any, ar
     return {name: repr(reader()) for name, reader in given.items()}
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_reader_gives_words_from_outside_its_scope(
     world: tuple[Memory, list[Said]], tmp_path: Path, data: st.DataObject

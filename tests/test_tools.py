@@ -37,7 +37,7 @@ JSON = st.recursive(
 FIELDS = st.sampled_from(["query", "k", "since", "until", "at", "question", "document", "other"])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(["search_memory", "forget_document"]), arguments=st.dictionaries(FIELDS, JSON, max_size=4))
 def test_any_object_gives_a_result_or_a_sentence(shared: Memory, name: str, arguments: dict[str, Any]) -> None:
     tool = {tool.name: tool for tool in shared.tools()}[name]
@@ -49,7 +49,7 @@ def test_any_object_gives_a_result_or_a_sentence(shared: Memory, name: str, argu
     assert [record.key for record in shared.documents()] == ["fox"]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(written=st.text(max_size=60) | JSON.map(json.dumps))
 def test_any_text_of_a_model_is_answered_with_json(shared: Memory, written: str) -> None:
     for tool in shared.tools(("search", "forget")):
@@ -57,7 +57,7 @@ def test_any_text_of_a_model_is_answered_with_json(shared: Memory, written: str)
         assert isinstance(result, list) or "error" in result
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     text=st.text(min_size=1, max_size=200).filter(str.strip),
     key=st.none() | st.text("abcü /'\"", min_size=1, max_size=9),

@@ -88,7 +88,7 @@ def test_long_turn_is_read_up_to_its_120th_word() -> None:
     assert "w120" not in model.prompts[0].inputs[0]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(turn=st.text(max_size=80), reply=st.text(max_size=20) | st.integers(0, 80))
 def test_value_is_always_words_of_the_turn(turn: str, reply: str | int) -> None:
     line = " ".join(turn.split())

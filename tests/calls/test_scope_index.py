@@ -22,7 +22,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
         yield memory
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(st.tuples(st.integers(0, 3), NAMES, NAMES, st.booleans()), max_size=6), user=NAMES, session=NAMES)
 def test_scope_index_equals_all_records(memory: Memory, steps: Any, user: Any, session: Any) -> None:
     index = ScopeIndex(memory._parts.store)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph_rag.evaluation import metrics
@@ -30,7 +30,6 @@ def test_the_piece_that_goes_beyond_the_budget_is_cut():
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=12))
-@settings(deadline=None)
 def test_an_interval_holds_its_mean_and_is_the_same_each_time(values: list[float]):
     interval = metrics.interval(values)
     assert interval.low - 1e-9 <= interval.value <= interval.high + 1e-9

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from memories import options
 
@@ -174,7 +174,6 @@ def test_judge_is_not_asked_without_turns_of_a_person() -> None:
 LIKELY = st.lists(st.floats(0, 1), min_size=1, max_size=20)
 
 
-@settings(deadline=None)
 @given(likely=LIKELY, is_judged=st.booleans())
 def test_at_most_one_turn_holds(likely: list[float], is_judged: bool) -> None:
     holding = Told([], np.array(likely), is_judged).holding
@@ -182,7 +181,6 @@ def test_at_most_one_turn_holds(likely: list[float], is_judged: bool) -> None:
     assert holding.sum() <= 1 + 1e-9
 
 
-@settings(deadline=None)
 @given(likely=st.lists(st.floats(0, 0.99) | st.just(1.0), min_size=1, max_size=20), is_judged=st.booleans())
 def test_newest_of_certain_statements_holds(likely: list[float], is_judged: bool) -> None:
     certain = [place for place, p in enumerate(likely) if p == 1.0]

@@ -79,9 +79,7 @@ class Fuzzer:
                 self.check(at, **drawn)
                 crashed = False
 
-            of_a_round = settings(
-                max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-            )
+            of_a_round = settings(max_examples=EXAMPLES, database=None, suppress_health_check=list(HealthCheck))
             for number in count():
                 seed(number)(of_a_round(given(**self.drawn)(check)))()
                 if time.process_time() >= ends:

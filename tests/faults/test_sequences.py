@@ -15,7 +15,5 @@ def test_graph_depends_only_on_stored_documents(place: Place, engine: str) -> No
     examples = round((5 if engine == "ladybug" else 2) * float(os.environ.get("FAULT_SHARE", "1")))
     run_state_machine_as_test(
         here,
-        settings=settings(
-            max_examples=examples, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
-        ),
+        settings=settings(max_examples=examples, stateful_step_count=12, suppress_health_check=list(HealthCheck)),
     )

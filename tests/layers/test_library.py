@@ -173,7 +173,7 @@ def check_shape(shelves: Shelves, bounds: Bounds = BOUNDS) -> None:
 # ── the shape ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(count=st.integers(2, 70), topics=st.integers(1, 9), seed=st.integers(0, 99), segments=st.integers(1, 3))
 def test_library_has_one_root(count: int, topics: int, seed: int, segments: int) -> None:
     shelves = Shelves(random_vectors(count, topics=topics, seed=seed), segments=segments)
@@ -183,7 +183,7 @@ def test_library_has_one_root(count: int, topics: int, seed: int, segments: int)
     assert deepen(shelves) == 0, "nothing lacks"
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     count=st.integers(2, 40),
     seed=st.integers(0, 99),
@@ -372,7 +372,7 @@ def test_new_documents_join_near_groups() -> None:
 # ── groups and sentences ─────────────────────────────────────────────────────────────────────────────────────
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(count=st.integers(0, 60), most=st.integers(1, 12), topics=st.integers(1, 5), seed=st.integers(0, 50))
 def test_groups_are_of_nearly_equal_sizes(count: int, most: int, topics: int, seed: int) -> None:
     groups = make_balanced_groups(random_vectors(count, topics=topics, seed=seed), most=most)

@@ -310,7 +310,7 @@ def test_a_reply_that_goes_in_circles_is_stopped():
     assert not goes_in_circles(PROMPT, '{"questions": ["a?", "a?", "a?"')
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(text=st.text(), cut=st.integers(0, 400), more=st.text(max_size=60))
 def test_any_text_and_any_reply_leave_the_rows_sound(text: str, cut: int, more: str):
     words = text.split() or ["x"]
@@ -319,7 +319,7 @@ def test_any_text_and_any_reply_leave_the_rows_sound(text: str, cut: int, more: 
         build(text, f" {more} Ann ", replies=[said_so])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     value=st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(max_size=9) | st.sampled_from(["Ann Lee", "Tom Ray"]),
@@ -341,7 +341,7 @@ def tiny(tmp_path_factory) -> TransformersModel:
     return TransformersModel(write_checkpoint("llama", tmp_path_factory.mktemp("tiny")), dtype="float32", device="cpu")
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(text=st.text(max_size=120), pool=st.booleans())
 @example(text=" \n", pool=True)
 @example(text=INJECTED[0], pool=True)

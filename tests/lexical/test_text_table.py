@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph_rag.lexical.text_table import TextList, TextTable
 
 
 @given(st.lists(st.text(max_size=3)), st.sets(st.integers(0, 30)))
-@settings(deadline=None)
 def test_texts_keep_their_numbers_when_they_are_packed(texts: list[str], packed_at: set[int]) -> None:
     table, known = TextTable(), list[str]()
     for place, text in enumerate(texts):

@@ -223,7 +223,7 @@ def test_odd_text_changes_no_names_of_others(recognizer: EntityRecognizer, odd: 
     assert before == after == recognizer.recognize([TEXTS[0]])[0] != []
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.text(max_size=60) | st.sampled_from(TEXTS), max_size=4).map(" ".join))
 def test_spans_are_sound_in_any_text(recognizer: EntityRecognizer, text: str) -> None:
     assert_sound(text, recognizer.recognize([text])[0])

@@ -102,7 +102,7 @@ def cases(draw) -> Case:
     )
 
 
-@settings(max_examples=10 if INTERPRETED else 60, deadline=None, derandomize=True)
+@settings(max_examples=10 if INTERPRETED else 60, derandomize=True)
 @given(case=cases())
 @example(case=Case(queries=1, keys=70, groups=3))
 @example(case=Case(queries=70, keys=70, batch=2))

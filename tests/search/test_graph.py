@@ -320,7 +320,7 @@ def test_graph_search_works_on_small_memories() -> None:
 # ── the order ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1))
 def test_order_is_independent_of_history_of_index(seed: int) -> None:
     names = ["Ada", "Bob", "Cid", "Dora", "Ede"]

@@ -186,7 +186,7 @@ def test_index_file_of_a_stopped_writer_is_not_read(tales: Path, monkeypatch: py
 CHANGES = st.lists(st.sampled_from(["add", "talk", "search", "replace", "search", "forget"]), min_size=4, max_size=8)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(changes=CHANGES)
 def test_hits_equal_those_of_a_new_index(changes: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("changes")

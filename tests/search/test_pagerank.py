@@ -88,7 +88,7 @@ def adjacency(size: int, pairs: list[tuple[int, int]], weights: np.ndarray) -> A
     ),
     st.sampled_from([0.0, 0.1, 0.5, 0.9]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_pagerank_solves_its_equation(graph: tuple[int, list[tuple[int, int]], list[int]], damping: float) -> None:
     size, pairs, given_reset = graph
     pairs = [(first, second) for first, second in pairs if first != second]
@@ -118,7 +118,7 @@ def view_of(incidence: np.ndarray) -> View:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 300), st.floats(0.5, 8.0))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_solved_pagerank_keeps_the_best_of_the_plain_steps(seed: int, count: int, edges: float) -> None:
     rng = np.random.default_rng(seed)
     entities = 2 * count

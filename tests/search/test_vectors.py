@@ -15,7 +15,7 @@ def units(count: int, seed: int = 0, dimension: int = 64) -> np.ndarray:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3 * EXACT))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_best_products_are_those_of_floats(seed: int, count: int) -> None:
     matrix, (vector,) = units(count, seed), units(1, seed + 1)
     exact, products = matrix @ vector, RowVectors.encode(matrix) @ vector
@@ -43,7 +43,7 @@ def test_appended_rows_leave_selections_as_they_are() -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 899), max_size=9))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_selected_runs_have_the_products_of_copied_rows(seed: int, dropped: list[int]) -> None:
     vectors = RowVectors.encode(units(900, seed))
     rows, (vector,) = np.delete(np.arange(900), dropped), units(1, seed + 1)

@@ -337,14 +337,14 @@ IN_A_FIXTURE = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 
 @pytest.mark.parametrize("engine", ["ladybug"], indirect=True)
-@settings(max_examples=40, deadline=None, suppress_health_check=IN_A_FIXTURE)
+@settings(max_examples=40, suppress_health_check=IN_A_FIXTURE)
 @given(turns=TURNS, order=st.permutations(KEYS).map("".join))
 def test_relations_equal_model(store: GraphStore, place: dict[str, Any], turns: list[Turn], order: str) -> None:
     only_what_follows(store, place, turns, order)
 
 
 @pytest.mark.parametrize("engine", ["neo4j-5.26", "neo4j-2026"], indirect=True)
-@settings(max_examples=6, deadline=None, suppress_health_check=IN_A_FIXTURE)
+@settings(max_examples=6, suppress_health_check=IN_A_FIXTURE)
 @given(turns=TURNS, order=st.permutations(KEYS).map("".join))
 def test_relations_equal_model_on_server(
     store: GraphStore, place: dict[str, Any], turns: list[Turn], order: str

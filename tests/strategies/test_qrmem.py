@@ -9,7 +9,7 @@ from typing import get_args
 
 import pytest
 from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, ids, reading_context, relation, segment
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tables import table
 
@@ -410,7 +410,6 @@ def graphs(draw: st.DrawFn) -> HandMadeGraph:
     )
 
 
-@settings(deadline=None)
 @pytest.mark.parametrize("variant", get_args(Variant))
 @given(
     graph=graphs(),

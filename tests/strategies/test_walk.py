@@ -17,7 +17,7 @@ from hand_made import (
     relation,
     segment,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph_rag.strategies.candidates import Weights
@@ -185,7 +185,6 @@ def worlds(draw: st.DrawFn) -> World:
     )
 
 
-@settings(deadline=None)
 @given(worlds(), st.integers(1, 3))
 def test_walk_chooses_best_of_recomputed_scores(world: World, start_nodes: int) -> None:
     weights = Weights()
@@ -204,14 +203,12 @@ def test_walk_chooses_best_of_recomputed_scores(world: World, start_nodes: int) 
         assert not plain_scores(world, weights, read)
 
 
-@settings(deadline=None)
 @given(worlds(), st.integers(1, 4), st.integers(0, 5))
 def test_walk_by_entry_alone_keeps_order_of_search(world: World, start_nodes: int, more: int) -> None:
     steps = world.walk(Walk(ENTRY_ONLY, start_nodes=start_nodes, most_segments=ALL, more_tokens=more * COST))
     assert ids(steps) == world.entry[: start_nodes + more]
 
 
-@settings(deadline=None)
 @given(worlds(), st.integers(1, 6))
 def test_the_budget_is_kept_and_the_walk_is_the_same_again(world: World, most: int) -> None:
     limits = Limits(nodes=most)

@@ -9,7 +9,7 @@ import all_strategies  # noqa: F401 - with it the fakes have losses of tokens
 import numpy as np
 import pytest
 from hand_made import reading_context, segment
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tables import table
 
@@ -123,7 +123,6 @@ def test_search_without_hits_reads_no_node(strategy: Strategy) -> None:
 
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=20), st.integers(1, 3000), st.floats(0, 0.5))
-@settings(deadline=None)
 def test_shares_fall_and_keep_to_the_target(tokens: list[int], target: int, spread: float) -> None:
     shares = divide_tokens(tokens, target, spread)
     assert all(0 <= share <= 1 for share in shares)

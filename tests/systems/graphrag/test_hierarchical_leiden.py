@@ -53,7 +53,7 @@ def assert_sound(communities: list[Community], weights: WeightedGraph) -> None:
             assert sorted(member for child in below for member in child.members) == list(community.members)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(2, 60), st.floats(0, 0.3), st.integers(0, 9))
 def test_random_graphs_have_whole_hierarchies(count: int, chance: float, seed: int) -> None:
     weights = graph(count, chance, seed)

@@ -226,7 +226,7 @@ class Plain:
     st.lists(st.sampled_from((*NAMES, "Mia")), max_size=2, unique=True),
     st.sampled_from(("released", "once")),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_both_modes_equal_reference_code(
     drawn: list[tuple[list[list[str]], bool]], asked: list[str], edges: Edges
 ) -> None:

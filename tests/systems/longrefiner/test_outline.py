@@ -267,13 +267,13 @@ PARTS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(text=WORDS.filter(bool), reply=st.lists(PARTS, min_size=1, max_size=3), size=st.integers(1, 50))
 def test_any_reply_leaves_each_character_in_one_leaf(text: str, reply: list[Any], size: int) -> None:
     built(text, *reply, *([[]] * 50), size=size, window=900)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(0, 99), st.integers(1, 6)), max_size=12).map(sorted),
     st.integers(1, 30),
