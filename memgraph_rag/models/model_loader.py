@@ -237,7 +237,7 @@ class FoundModels:
             from memgraph_rag.models.files.packaged_tokenizer import read_packaged_tokenizer
 
             model, first_part = self._packaged
-            file = cache / "tokenizers" / f"{model.name}-{model.sha256[:12]}.json"
+            file = cache / "tokenizers" / f"{model.key}.json"
             return open_token_counter(file, partial(read_packaged_tokenizer, first_part))
         weights = self._found_weights
         if weights is None or not Path(weights[1]).is_relative_to(cache):

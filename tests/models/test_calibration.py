@@ -351,24 +351,28 @@ def test_calibration_is_found_in_three_places(folder, tmp_path, monkeypatch) -> 
         find(str(tmp_path / "none.json"))
 
 
+UNPACKED = f"/models/{CATALOGUE[SMALL].key}"
+
+
 def turn_calibration(**changes: str) -> TurnCalibration:
-    given = {"model": SMALL, "fingerprint": fingerprint(SMALL, ""), **changes}
+    given = {"model": SMALL, "fingerprint": fingerprint(SMALL, UNPACKED), **changes}
     made = TurnOrigin(data=("ann",), turns=9, date="2026-11-27")
     return TurnCalibration(**given, layers=2, weights=(0.5, -0.25), bias=0.125, made=made)
 
 
 def test_calibration_of_turns_is_found_for_packaged_weights(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(catalogue, "_SHIPPED", tmp_path)
-    assert find_turn_calibration(SMALL, "") is None
+    assert find_turn_calibration(SMALL, UNPACKED) is None
     path = tmp_path / f"{SMALL}.turns.json"
     path.write_text(turn_calibration().model_dump_json(), "utf-8")
-    assert find_turn_calibration(SMALL, "") == turn_calibration()
-    assert find_turn_calibration(SMALL, "", choice="none") is None
+    assert find_turn_calibration(SMALL, UNPACKED) == turn_calibration()
+    assert find_turn_calibration(SMALL, UNPACKED, choice="none") is None
     (tmp_path / "tiny.turns.json").write_text(turn_calibration().model_dump_json(), "utf-8")
     assert find_turn_calibration("tiny", "") is None
+    assert find_turn_calibration(SMALL, f"/mine/{SMALL}") is None
     path.write_text(turn_calibration(fingerprint="0" * 12).model_dump_json(), "utf-8")
     with pytest.raises(ModelError, match="Expected a calibration of the model"):
-        find_turn_calibration(SMALL, "")
+        find_turn_calibration(SMALL, UNPACKED)
 
 
 def test_calibration_of_turns_is_a_logistic_of_states() -> None:
@@ -381,13 +385,14 @@ def test_fingerprint_depends_on_weights(folder, tmp_path, monkeypatch) -> None:
     other = write_checkpoint("llama", tmp_path)
     assert len({fingerprint("tiny", str(folder)), fingerprint("tiny", str(other))}) == 2
     assert fingerprint("tiny", str(folder)) == fingerprint("other name", str(folder))
-    assert fingerprint(SMALL, "anywhere") == CATALOGUE[SMALL].sha256[:12]
+    assert fingerprint(SMALL, UNPACKED) == CATALOGUE[SMALL].sha256[:12]
+    assert fingerprint(SMALL, str(folder)) == fingerprint("tiny", str(folder))
     assert fingerprint("owner/not-here", "owner/not-here") == "0" * 12
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_packaged_models_have_calibrations(name: str, tmp_path) -> None:
-    calibration_and_path = find_calibration(name, str(tmp_path), cache_dir=tmp_path)
+    calibration_and_path = find_calibration(name, str(tmp_path / CATALOGUE[name].key), cache_dir=tmp_path)
     assert calibration_and_path is not None
     calibration, path = calibration_and_path
     assert path.parent == catalogue._SHIPPED

