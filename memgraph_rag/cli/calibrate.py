@@ -139,7 +139,7 @@ def _read_labelled(path: Path, documents: Path | None) -> LabelledSet:
     if folder.kind != "document" or not asked:
         raise DocumentError(
             f"Expected questions in {show(path)} that name the documents which answer them, in evidence_doc_ids, got "
-            f"{len(folder.questions)} without.",
+            f"{len(folder.questions)} without. Name another folder.",
             path=path,
         )
     texts = {item.key: f"{item.title}: {item.text}" if item.title else item.text for item in folder.documents}

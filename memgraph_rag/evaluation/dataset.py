@@ -186,7 +186,7 @@ def close_folder(folder: Folder) -> Folder:
             questions.append(question)
             continue
         if not question.context:
-            raise DocumentError(f"Expected context_doc_ids with each question of {folder.name}, got none.")
+            raise DocumentError(f"Expected context_doc_ids with each question of {folder.name}, got none. Add them.")
         text, spans = "", []
         for key in question.context:
             paragraph = f"{by_key[key].title}\n{by_key[key].text}\n\n"

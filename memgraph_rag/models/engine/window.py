@@ -15,7 +15,8 @@ def check_window(tokens: int, window: int) -> None:
     """Raise WindowExceeded if a text has more tokens than the window."""
     if tokens > window:
         raise WindowExceeded(
-            f"Expected at most {window} tokens at once, got {tokens}.", tokens=tokens, window=window
+            f"Expected at most {window} tokens at once, got {tokens}. Give less text or a larger window.",
+            tokens=tokens, window=window,
         )  # fmt: skip
 
 
@@ -23,7 +24,7 @@ def check_request(tokens: int, room: int, window: int) -> None:
     """Raise WindowExceeded if a request leaves no room for a reply within ``room``, the tokens that are left."""
     if tokens >= room:
         raise WindowExceeded(
-            f"Expected a request of fewer than {room} tokens in this session, got {tokens}.",
+            f"Expected a request of fewer than {room} tokens in this session, got {tokens}. Read fewer nodes first.",
             tokens=tokens, window=window,
         )  # fmt: skip
 
@@ -42,5 +43,6 @@ def check_nodes(tokens: int, left: int, window: int) -> None:
     """Raise WindowExceeded if nodes do not fit ``left``, the room that is left in a session."""
     if tokens > left:
         raise WindowExceeded(
-            f"Expected at most {left} more tokens in this session, got {tokens}.", tokens=tokens, window=window
+            f"Expected at most {left} more tokens in this session, got {tokens}. Read fewer or shorter nodes.",
+            tokens=tokens, window=window,
         )  # fmt: skip
