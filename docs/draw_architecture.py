@@ -28,7 +28,7 @@ ROWS = (
     ("text", "models", "layers", "search", "strategies", "stores"),
     ("lexical", "plugins", "settings"),
     ("contracts",),
-    ("types", "errors", "display"),
+    ("types", "errors", "display", "private_files"),
 )
 """From the outside in; an arrow that leads upwards is drawn red."""
 

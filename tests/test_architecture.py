@@ -23,7 +23,7 @@ from memgraph_rag import errors
 
 ROOT = "__init__"
 
-BASE = {"types", "errors", "display"}
+BASE = {"types", "errors", "display", "private_files"}
 CONTRACTS = {*BASE, "contracts", "settings"}
 ROOMS = {"text", "models", "layers", "search", "strategies", "stores"}
 OPERATIONS = {"calls", "facts", "ingestion", "answering", "inspection", "maintenance"}
@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "types": set(),
     "errors": set(),
     "display": set(),
+    "private_files": set(),
     "contracts": {"types"},
     "settings": {"errors", "display"},
     "lexical": {"types", "contracts"},

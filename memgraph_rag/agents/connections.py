@@ -10,7 +10,6 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from memgraph_rag.agents import jsonc
 from memgraph_rag.agents.clients import Edit
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
+from memgraph_rag.private_files import write_private
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,14 +244,7 @@ def _replace(path: Path, content: bytes | None, *, mode: int | None = None) -> N
             target.parent.rmdir()  # only if nothing else is in it
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    mode = mode or (target.stat().st_mode & 0o777 if target.exists() else 0o600)
-    part = target.with_name(f"{target.name}.memgraph_rag.part")
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    part.chmod(mode)
-    part.replace(target)
+    write_private(target, content, mode=mode or (target.stat().st_mode & 0o777 if target.exists() else 0o600))
 
 
 def _digest(content: bytes | None) -> str:

@@ -6,19 +6,17 @@ symbolic link stays, and its target is replaced by the same rules. The scratch f
 
 from __future__ import annotations
 
-import os
 import stat
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import MemgraphRagError
+from memgraph_rag.private_files import replace_private
 
 _HEAD_BYTES = 4096  # searched for the mark of a kind of file
-_NAME_CHARACTERS = 40  # of the target's name, as the beginning of the scratch file's name
 
 
 @contextmanager
@@ -36,15 +34,8 @@ def replace_file(path: Path, *, kind: str, mark: bytes, error: type[MemgraphRagE
     try:
         target = _target(path)
         _require_replaceable(path, target, kind=kind, mark=mark, error=error)
-        prefix = f".{target.name[:_NAME_CHARACTERS]}."
-        descriptor, name = tempfile.mkstemp(".part", prefix, target.parent)  # mode 0600, never an existing file
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                yield file
-            Path(name).replace(target)
-        finally:
-            with suppress(FileNotFoundError):
-                Path(name).unlink()
+        with replace_private(target) as file:
+            yield file
     except OSError as exc:
         raise error(
             f"Expected a path where {kind} can be written, got {show(exc)}. Name another file.", path=path

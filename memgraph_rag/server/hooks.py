@@ -24,9 +24,9 @@ from starlette.responses import Response
 from starlette.routing import Route, request_response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from memgraph_rag.private_files import write_private
 from memgraph_rag.server.gate import Gate
 from memgraph_rag.server.memories import Memories
-from memgraph_rag.server.private_files import write_private
 from memgraph_rag.server.tokens import Grant
 from memgraph_rag.server.transports import http_app, serve_http, token_server
 
@@ -91,7 +91,8 @@ def serve_hooks(app: Starlette, secret: str, path: Path, *, idle_s: float) -> No
     counted = _Counted(app, idle_s)
 
     def ready(address: str) -> None:
-        write_private(path, {"port": int(address.rsplit(":", 1)[1]), "secret": secret, "pid": os.getpid()})
+        form = {"port": int(address.rsplit(":", 1)[1]), "secret": secret, "pid": os.getpid()}
+        write_private(path, json.dumps(form).encode())
         Thread(target=counted.end_when_idle, name="memgraph_rag idle", daemon=True).start()
 
     try:

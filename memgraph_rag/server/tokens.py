@@ -7,18 +7,20 @@ separate file that only its owner can read, so creating and revoking need no loc
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import secrets
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import platformdirs
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.server.private_files import read_object, write_private
+from memgraph_rag.private_files import write_private
 
 _PREFIX = "mgr_"
 _BYTES = 32  # of randomness; they cannot be guessed, so a plain hash is enough
@@ -121,7 +123,7 @@ class TokenFolder:
         grant = Grant(_digest(token)[:_DIGITS], namespace, label, now, now + days * _DAY_S if days else 0)
         form = asdict(grant)
         del form["is_damaged"]
-        write_private(self._path(_digest(token)), form)
+        write_private(self._path(_digest(token)), json.dumps(form).encode())
         return token
 
     def find(self, token: str) -> Grant | None:
@@ -162,7 +164,10 @@ def _read(path: Path) -> Grant | None:
     """Return the grant in a file, marked as damaged if its form is wrong; None if there is no such file of a token."""
     if not path.is_file() or not _NAME.fullmatch(path.name):
         return None
-    form = read_object(path) or {}
+    form: Any = None
+    with suppress(OSError, ValueError):
+        form = json.loads(path.read_text("utf-8"))
+    form = form if isinstance(form, dict) else {}
     kinds = {"id": str, "namespace": str, "label": str, "created_at": int, "expires_at": int}
     is_whole = form.keys() == kinds.keys() and all(type(form[name]) is kind for name, kind in kinds.items())
     if not is_whole or not all(0 <= form[name] <= _LAST for name in ("created_at", "expires_at")):

@@ -28,12 +28,16 @@ from memgraph_rag.agents.hook_service import USER, HookService
 from memgraph_rag.agents.projects import PERSON
 from memgraph_rag.cli import agent
 from memgraph_rag.errors import StoreLocked
+from memgraph_rag.private_files import write_private
 from memgraph_rag.server import transports
 from memgraph_rag.server.hooks import OwnerTokens, hook_app
 from memgraph_rag.server.memories import Memories
-from memgraph_rag.server.private_files import write_private
 
 EVENT = {"session_id": "1234567890abcdef", "source": "startup"}
+
+
+def write_address(folder: Path, port: int, *, secret: str = "secret") -> None:
+    write_private(folder / "server.json", json.dumps({"port": port, "secret": secret, "pid": 0}).encode())
 
 
 @pytest.fixture
@@ -219,7 +223,7 @@ def served(memories: Memories, service: HookService, tmp_path: Path) -> Iterator
     server = uvicorn.Server(uvicorn.Config(app, ws="none", log_config=None, timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
-    write_private(folder / "server.json", {"port": listening.getsockname()[1], "secret": "secret", "pid": 0})
+    write_address(folder, listening.getsockname()[1])
     while not server.started:
         threading.Event().wait(0.01)
     yield folder
@@ -249,7 +253,7 @@ def test_error_of_the_server_is_a_line_in_the_log(served: Path) -> None:
 
 def test_wrong_secret_is_refused(served: Path) -> None:
     form = json.loads((served / "server.json").read_text())
-    write_private(served / "server.json", {**form, "secret": "other"})
+    write_address(served, form["port"], secret="other")
     assert (run_hook(served, "Stop", "{}").stdout, (served / "pending").exists()) == ("", False)
     assert "401" in (served / "hooks.log").read_text()
 
@@ -271,7 +275,7 @@ def test_storing_event_of_a_busy_server_is_kept(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(hook, "_ANSWER_S", 0.1)
     with closing(transports._listen(0)) as silent:
         silent.listen()
-        write_private(tmp_path / "server.json", {"port": silent.getsockname()[1], "secret": "secret", "pid": 0})
+        write_address(tmp_path, silent.getsockname()[1])
         hook.main([str(tmp_path), "claude-code", "Stop"])
     assert len([*(tmp_path / "pending").iterdir()]) == 1
     assert "TimeoutError" in (tmp_path / "hooks.log").read_text()
@@ -302,7 +306,7 @@ def test_killed_server_and_a_full_disk_leave_the_client_alone(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with closing(transports._listen(0)) as unused:
-        write_private(tmp_path / "server.json", {"port": unused.getsockname()[1], "secret": "secret", "pid": 0})
+        write_address(tmp_path, unused.getsockname()[1])
     monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO()))
     monkeypatch.setattr(os, "open", fail)
     hook.main([str(tmp_path), "claude-code", "Stop"])

@@ -11,7 +11,6 @@ import hashlib
 import io
 import json
 import os
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from memgraph_rag.private_files import write_private
 from memgraph_rag.types import Generation, Prompt, Usage
 
 _FORM = 2  # the version of an entry; entries of other versions are not found
@@ -94,11 +94,7 @@ class Journal:
         try:
             if not self._is_ready:
                 return
-            with tempfile.NamedTemporaryFile(
-                dir=self._folder, prefix=self._prefix, suffix=".part", delete=False
-            ) as file:
-                file.write(buffer.getvalue() + hashlib.sha256(buffer.getvalue()).digest())
-            Path(file.name).replace(self._path(key))
+            write_private(self._path(key), buffer.getvalue() + hashlib.sha256(buffer.getvalue()).digest())
         except OSError:
             return
         with self._lock:
@@ -114,7 +110,7 @@ class Journal:
     def clear(self) -> None:
         """Remove all entries of this owner, also those of other processes. The empty owner removes all entries."""
         for path in self._entries():
-            if path.name.startswith(self._prefix):
+            if path.name.removeprefix(".").startswith(self._prefix):
                 path.unlink(missing_ok=True)
 
     @cached_property

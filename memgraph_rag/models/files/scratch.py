@@ -11,11 +11,12 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError
+from memgraph_rag.private_files import try_lock
 
 _MAKING = ".making-"  # begins the names of unfinished folders
 
@@ -66,17 +67,12 @@ def _lock_folder(folder: Path) -> Iterator[bool]:
     if sys.platform == "win32":
         yield False
         return
-    import fcntl
-
     with ExitStack() as stack:
-        try:
+        was_free = False
+        with suppress(OSError):
             descriptor = os.open(folder, os.O_RDONLY)
             stack.callback(os.close, descriptor)
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            was_free = False
-        else:
-            was_free = True
+            was_free = try_lock(descriptor)
         yield was_free
 
 

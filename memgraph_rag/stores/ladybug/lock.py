@@ -21,6 +21,7 @@ from typing import Protocol
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import StoreLocked, StoreReadOnly
+from memgraph_rag.private_files import try_lock
 from memgraph_rag.stores.ladybug.paths import ENGINE, LOCK_SUFFIX
 
 WAIT_S = 5.0
@@ -130,10 +131,7 @@ def open_place(path: str | Path) -> str | None:
 
 def _take_lock(place: str, *, shared: bool) -> int | None:
     """Return a descriptor that holds the lock; None if this reader or this file system cannot lock."""
-    import fcntl
-
     path = f"{place}{LOCK_SUFFIX}"
-    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     for _ in range(TRIES):
         descriptor = _open_lock(path, shared=shared)
         if descriptor is None:
@@ -141,11 +139,11 @@ def _take_lock(place: str, *, shared: bool) -> int | None:
         with ExitStack() as undone:
             undone.callback(os.close, descriptor)
             try:
-                fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-            except BlockingIOError as exc:
-                raise _make_locked_error(place, _find_holder(descriptor)) from exc
+                is_locked = try_lock(descriptor, shared=shared)
             except OSError:  # the file system has no such locks; the engine's own lock remains
                 return None
+            if not is_locked:
+                raise _make_locked_error(place, _find_holder(descriptor))
             if not _is_in_place(descriptor, path):
                 continue
             if not shared:
@@ -197,24 +195,20 @@ def _sign(descriptor: int) -> None:
 
 def _find_holder(descriptor: int) -> str:
     """Return the holder of a refused lock, in words: readers, or the writer that signed it."""
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        with suppress(OSError):
-            if number := _signature(descriptor):
-                return f"process {number}"
-        return "another process"
-    return "a reader in another process"
+    if try_lock(descriptor, shared=True):
+        return "a reader in another process"
+    with suppress(OSError):
+        if number := _signature(descriptor):
+            return f"process {number}"
+    return "another process"
 
 
 def _remove_if_last(descriptor: int, path: str) -> None:
     import fcntl
 
-    with suppress(OSError):  # other readers hold the lock too
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if _is_in_place(descriptor, path) and _signature(descriptor) is not None:
+    with suppress(OSError):
+        is_last = try_lock(descriptor)  # else other readers hold the lock too
+        if is_last and _is_in_place(descriptor, path) and _signature(descriptor) is not None:
             Path(path).unlink()
     with suppress(OSError):  # this also ends the lock of a copy of the descriptor in a forked child
         fcntl.flock(descriptor, fcntl.LOCK_UN)

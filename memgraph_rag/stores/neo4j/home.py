@@ -19,6 +19,7 @@ from typing import Any
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
+from memgraph_rag.private_files import try_lock, write_private
 
 LOCALHOST = "127.0.0.1"
 
@@ -169,11 +170,9 @@ class Home:
             raise SettingsError(
                 "Expected Linux or macOS for a local Neo4j, got Windows. Use Docker: docker compose up -d."
             )
-        import fcntl  # there is none on Windows
-
         descriptor = os.open(self._lock_file, os.O_RDWR | os.O_CREAT, 0o600)
         for _ in range(_TRIES):
-            if _try_lock(descriptor, fcntl.LOCK_EX):
+            if try_lock(descriptor):
                 return descriptor
             time.sleep(_PROBED_S)
         os.close(descriptor)
@@ -192,10 +191,8 @@ class Home:
             descriptor = os.open(self._lock_file, os.O_RDWR)
         except OSError as exc:
             raise _folder_error(self.path, exc) from exc
-        import fcntl
-
         try:
-            return not _try_lock(descriptor, fcntl.LOCK_SH)  # others may ask at the same time
+            return not try_lock(descriptor, shared=True)  # others may ask at the same time
         finally:
             os.close(descriptor)
 
@@ -243,14 +240,13 @@ class Home:
     def write(self, name: str, text: str) -> Path:
         """Write a file in the folder that only its owner may read, in place of an earlier one, and return its path."""
         path = self.path / name
-        path.touch(mode=0o600)
-        path.write_text(text, encoding="utf-8")
+        write_private(path, text.encode())
         return path
 
     def _read(self, name: str) -> dict[str, Any]:
         try:
             content = json.loads((self.path / name).read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError, RecursionError):  # absent, damaged, or just being written
+        except (FileNotFoundError, ValueError, RecursionError):  # absent or damaged
             return {}
         except OSError as exc:
             raise _folder_error(self.path, exc) from exc
@@ -262,13 +258,3 @@ def _folder_error(path: Path, exc: OSError) -> SettingsError:
         f"Expected a folder of a local Neo4j, got {show(exc)}: {show(path)}. Choose an empty or a new folder.",
         home=path,
     )
-
-
-def _try_lock(descriptor: int, kind: int) -> bool:
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
