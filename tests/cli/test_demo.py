@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 
-import memgraph_rag
 from memgraph_rag.cli.demo import QUESTIONS, read_story
+from memgraph_rag.testing import FakeLanguageModel
 
 KEPT = "(from the last run; --fresh asks anew)"
 
@@ -46,9 +44,9 @@ def test_demo_fresh_adds_and_asks_again(cli, store) -> None:
     assert KEPT not in shown
 
 
-def test_demo_of_another_version_asks_again(cli, store, monkeypatch) -> None:
+def test_demo_with_another_model_asks_again(cli, store, monkeypatch) -> None:
     cli("demo", "--store", store)
-    monkeypatch.setattr(memgraph_rag, "__version__", "99")
+    monkeypatch.setattr(FakeLanguageModel, "name", property(lambda _: "another", lambda *_: None), raising=False)
     shown = cli("demo", "--store", store).stdout
     assert "unchanged" in shown
     assert KEPT not in shown
@@ -60,24 +58,10 @@ def test_demo_with_a_new_story_asks_again(cli, store) -> None:
     assert KEPT not in cli("demo", "--store", store).stdout
 
 
-@pytest.mark.parametrize("content", ["", "[1, 2]", "{", '{"a": '])
-def test_unreadable_kept_answers_do_not_count(cli, store, content) -> None:
-    cli("demo", "--store", store)
-    store.with_name("demo-answers.json").write_text(content)
-    assert KEPT not in cli("demo", "--store", store).stdout
-    assert len(json.loads(store.with_name("demo-answers.json").read_text())) == len(QUESTIONS)
-
-
 def test_demo_uses_a_store_of_its_own(cli, opened, monkeypatch, tmp_path) -> None:
     monkeypatch.setattr("platformdirs.user_data_path", lambda _: tmp_path)
     cli("demo")
     assert (opened[-1]["store"], opened[-1]["namespace"]) == (str(tmp_path / "demo.lbug"), "demo")
-
-
-def test_answers_find_a_folder_where_the_store_is_no_file(cli, monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr("platformdirs.user_data_path", lambda _: tmp_path / "new" / "folder")
-    cli("demo", "--store", ":memory:")
-    assert len(json.loads((tmp_path / "new" / "folder" / "demo-answers.json").read_text())) == len(QUESTIONS)
 
 
 def test_the_story_is_about_a_thousand_tokens_of_plain_text() -> None:
