@@ -10,14 +10,14 @@ ablation without graph needs another graph: ``PointsLayer(parents="one")``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import nsmallest
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from memgraph_rag.contracts import GraphReader, ReadingContext, ReadingSession, query_vectors
 from memgraph_rag.strategies.attention import require_attention
 from memgraph_rag.strategies.node_lines import NodeLines
-from memgraph_rag.strategies.reflection import NEVER, Reflection
+from memgraph_rag.strategies.reflection import find_yes_threshold
 from memgraph_rag.strategies.scope import documents_to_walk
 from memgraph_rag.strategies.token_budget import fits, start_set
 from memgraph_rag.types import Hit, Node, Step, StopReason, as_line
@@ -40,11 +40,8 @@ class Pecan:
         yes_needed: reading ends after this many Yes in all (t_n).
         count: read exactly this many nodes, whatever the model says; a limit on nodes replaces the number. The start
             set then has ``count`` divided by the number of levels.
-        position: how attention is corrected for distance to the question; "linear" multiplies the attention of the n-th
-            node by n + 1. By default "none" with a calibration, which corrects it itself, else "linear".
         attention_weight: weight of the attention score; by default the calibration's weight, else 1.
         similarity_weight: weight of the embedding similarity.
-        start_tokens: most tokens of the start set; by default half the window.
         titles: whether the model also reads titles, speakers, days and remarks, as in the default walk. The paper has
             the nodes' texts alone.
         name: the name by which users choose the strategy.
@@ -66,20 +63,16 @@ class Pecan:
         yes_threshold: float | None = None,
         yes_needed: int = 1,
         count: int | None = None,
-        position: Literal["linear", "none"] | None = None,
         attention_weight: float | None = None,
         similarity_weight: float = 1.0,
-        start_tokens: int | None = None,
         titles: bool = False,
     ) -> None:
         self._calibrated = calibrated
         self._yes_threshold = yes_threshold
-        self._yes_needed = NEVER if count else yes_needed
+        self._yes_needed = yes_needed
         self._count = count
-        self._position = position
         self._attention_weight = attention_weight
         self._similarity_weight = similarity_weight
-        self._start_tokens = start_tokens
         self._titles = titles
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
@@ -96,10 +89,10 @@ class Pecan:
         require_attention(context.session, self.name)
         if not self._calibrated:
             context.session.ignore_calibration()
-        reflection = Reflection(context.session, yes_threshold=self._yes_threshold, yes_needed=self._yes_needed)
+        threshold, yes_left = find_yes_threshold(context.session, self._yes_threshold), self._yes_needed
         top, walk = self._enter(question, context)
         count = context.limits.nodes or self._count if self._count else None
-        start = _start_set(top, walk.cosines, context, self._start_tokens, nodes=_count_start_nodes(count, top))
+        start = _start_set(top, walk.cosines, context, nodes=_count_start_nodes(count, top))
         if not start:
             return
         lines = NodeLines(context).write if self._titles else _plain_lines
@@ -107,11 +100,12 @@ class Pecan:
         p_yes = context.session.probability_of_yes()
         steps = [Step(node, 0.0, attended) for node, attended in zip(start, attention, strict=True)]
         steps[-1] = replace(steps[-1], p_yes=p_yes)
-        reflection.hear(p_yes)
         walk.read(start, attention)
         while True:
+            yes_left -= p_yes > threshold
             best = walk.best()
-            stop = StopReason.MAX_NODES if walk.count == count else _stop(reflection, best, context.session)
+            is_enough = yes_left <= 0 and count is None
+            stop = StopReason.MAX_NODES if walk.count == count else _stop(best, context.session, is_enough=is_enough)
             yield (*steps[:-1], replace(steps[-1], stop=stop))
             if stop is not None or best is None:
                 return
@@ -120,31 +114,16 @@ class Pecan:
             p_yes = context.session.probability_of_yes()
             steps = [Step(node, score, attention[0], p_yes, sources=walk.sources(node.id))]
             walk.read([node], attention)
-            reflection.hear(p_yes)
 
     def _enter(self, question: str, context: ReadingContext) -> tuple[list[Node], _Walk]:
         """Return the nodes that may be in the start set, and the walk before the first node is read."""
         graph, vector = context.graph, query_vectors(context.embedder, [question])[0]
         scope = documents_to_walk(question, context)
         hits = graph.similarities(vector, documents=scope)
-        return graph.top_nodes(scope), _Walk(hits, self._find_signals(context.session), self._similarity_weight, graph)
-
-    def _find_signals(self, session: ReadingSession) -> _Signals:
-        """Return the attention's weight and position: as given, else from the session's calibration, else PECAN's."""
-        calibration = session.calibration
+        calibration = context.session.calibration
         weight = calibration.attention_weight if calibration else 1.0
-        return _Signals(
-            weight if self._attention_weight is None else self._attention_weight,
-            self._position == "linear" or (self._position is None and calibration is None),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Signals:
-    """How the walk uses a session's attention."""
-
-    attention_weight: float
-    is_linear: bool
+        weights = (weight if self._attention_weight is None else self._attention_weight, self._similarity_weight)
+        return graph.top_nodes(scope), _Walk(hits, weights, graph, corrects_distance=calibration is None)
 
 
 class _Walk:
@@ -154,14 +133,19 @@ class _Walk:
 
     Args:
         hits: the cosines of the nodes that can be read.
+        weights: the weights of attention and similarity.
+        corrects_distance: whether the attention of the n-th node is multiplied by n + 1 against its distance to the
+            question. A calibration corrects it itself.
     """
 
-    def __init__(self, hits: Sequence[Hit], signals: _Signals, similarity_weight: float, graph: GraphReader) -> None:
+    def __init__(
+        self, hits: Sequence[Hit], weights: tuple[float, float], graph: GraphReader, *, corrects_distance: bool
+    ) -> None:
         self.cosines = {hit.node_id: hit.score for hit in hits}
         self._similarity = {node_id: max(cosine, 0.0) for node_id, cosine in self.cosines.items()}
         self._unread = set(self.cosines)
-        self._signals = signals
-        self._similarity_weight = similarity_weight
+        self._attention_weight, self._similarity_weight = weights
+        self._corrects_distance = corrects_distance
         self._graph = graph
         self._z: dict[str, float] = {}
         self.count = 0
@@ -172,7 +156,7 @@ class _Walk:
         for node, attended in zip(nodes, attention, strict=True):
             self._unread.discard(node.id)
             self.count += 1
-            factor = self.count + 1 if self._signals.is_linear else 1  # the question has position 1, the first node 2
+            factor = self.count + 1 if self._corrects_distance else 1  # the question has position 1, the first node 2
             carried[node.id] = attended * factor
         for edge in self._graph.successors([node.id for node in nodes]):
             if edge.target_id in self._similarity:
@@ -216,7 +200,7 @@ class _Walk:
         return sum(self._z.values()) or 1.0, sum(self._similarity.values()) or 1.0
 
     def _weigh(self, node_id: str, wholes: tuple[float, float]) -> tuple[float, float]:
-        attention = self._signals.attention_weight * self._z.get(node_id, 0.0) / wholes[0]
+        attention = self._attention_weight * self._z.get(node_id, 0.0) / wholes[0]
         return attention, self._similarity_weight * self._similarity[node_id] / wholes[1]
 
 
@@ -225,8 +209,8 @@ def _plain_lines(nodes: Sequence[Node], *, after: Node | None = None) -> list[st
     return [as_line(node.text) for node in nodes]
 
 
-def _stop(reflection: Reflection, best: tuple[Node, float] | None, session: ReadingSession) -> StopReason | None:
-    if reflection.is_enough:
+def _stop(best: tuple[Node, float] | None, session: ReadingSession, *, is_enough: bool) -> StopReason | None:
+    if is_enough:
         return StopReason.ANSWERABLE
     if best is None:
         return StopReason.EXHAUSTED
@@ -242,15 +226,10 @@ def _count_start_nodes(count: int | None, top: Sequence[Node]) -> int | None:
 
 
 def _start_set(
-    top: Sequence[Node],
-    similarity: dict[str, float],
-    context: ReadingContext,
-    most_tokens: int | None,
-    *,
-    nodes: int | None,
+    top: Sequence[Node], similarity: dict[str, float], context: ReadingContext, *, nodes: int | None
 ) -> list[Node]:
     """Return the top-level nodes in their order; if they exceed a limit, only those most similar to the question."""
     best_first = sorted(top, key=lambda node: (-similarity.get(node.id, 0.0), node.id))[:nodes]
-    room = context.session.tokens_left if most_tokens is None else most_tokens
+    room = context.session.tokens_left
     kept_ids = {node.id for node in start_set(best_first, context.session, context.limits, most_tokens=room)}
     return [node for node in top if node.id in kept_ids]

@@ -1,7 +1,6 @@
 """The model's judgement of what it has read: whether it is enough, and if not, what is missing.
 
-The module knows the session by its contract. Invariants: reading is enough after the needed number of Yes, not before;
-a greedy request is not repeated after the same reading; the model is asked for no more replies than allowed.
+The module knows the session by its contract. Invariant: a greedy request is not repeated after the same reading.
 
 Sources: PECAN, section 3.2 (the stop); QRMeM, algorithm 1 (reflection) and appendix E, in our own words.
 """
@@ -12,9 +11,6 @@ import re
 from collections.abc import Callable
 
 from memgraph_rag.contracts import UNCALIBRATED_YES, ReadingSession
-
-NEVER = 2**31
-"""A ``yes_needed`` that no reading reaches."""
 
 _REPLY_TOKENS = 40  # one sentence
 _RETRIES = 4
@@ -40,52 +36,11 @@ _VERDICT_FORM = re.compile(r"(?:\W*action)?\W*?(?P<action>-[12])\b\W*(?P<rest>.*
 _SAYS_NOTHING = re.compile(r"\W*(?:(?:yes|no|none|nothing|unknown|n/?a)\W*)*", re.IGNORECASE)
 
 
-class Reflection:
-    """The model's judgement of one reading by P(Yes): do the nodes read so far answer the question?
-
-    Args:
-        yes_threshold: a Yes counts above this probability (t_p); by default the calibration's threshold, else 0.5.
-        yes_needed: reading is enough after this many Yes in all (t_n).
-        most_reasons: how often the model may be asked for the missing facts; a reply takes seconds on a CPU.
-        request: the prompt that asks for the missing facts.
-    """
-
-    def __init__(
-        self,
-        session: ReadingSession,
-        *,
-        yes_threshold: float | None = None,
-        yes_needed: int = 1,
-        most_reasons: int = 0,
-        request: str = NEXT_SEARCH,
-    ) -> None:
-        calibration = session.calibration
-        usual = calibration.yes_threshold if calibration else UNCALIBRATED_YES
-        self.yes_threshold = usual if yes_threshold is None else yes_threshold
-        self._session = session
-        self._yes_needed = yes_needed
-        self._yes_count = 0
-        self._reasons_left = most_reasons
-        self._request = request
-
-    def hear(self, p_yes: float, /) -> None:
-        """Count a Yes if P(Yes) of the model after a node is above the threshold, not if it is equal."""
-        self._yes_count += p_yes > self.yes_threshold
-
-    @property
-    def is_enough(self) -> bool:
-        """Whether the model has said Yes often enough; a later No does not lower the count."""
-        return self._yes_count >= self._yes_needed
-
-    def describe_missing(self) -> str:
-        """Return the model's reply about the missing facts, on one line.
-
-        Each call uses up one of ``most_reasons``. The reply is empty if none is left, or if all replies say nothing.
-        """
-        if not self._reasons_left:
-            return ""
-        self._reasons_left -= 1
-        return ask(self._session, self._request)
+def find_yes_threshold(session: ReadingSession, given: float | None = None) -> float:
+    """Return the probability above which a Yes counts (t_p): as given, else the calibration's, else 0.5."""
+    if given is not None:
+        return given
+    return session.calibration.yes_threshold if session.calibration else UNCALIBRATED_YES
 
 
 class GeneratedVerdict:

@@ -18,11 +18,12 @@ from dataclasses import replace
 from memgraph_rag.contracts import LanguageModel, ReadingContext, ReadingSession, query_vectors
 from memgraph_rag.strategies.candidates import Candidates, Weights
 from memgraph_rag.strategies.node_lines import NodeLines
-from memgraph_rag.strategies.reflection import NEXT_SEARCH, Reflection
+from memgraph_rag.strategies.reflection import NEXT_SEARCH, ask, find_yes_threshold
 from memgraph_rag.strategies.token_budget import START_TOKENS, cost, fits, is_spent, start_set
 from memgraph_rag.types import Limits, Node, Step, StopReason
 
 _ENTRY = 32  # results of a search
+_FIRST_NODES = 3  # of the start, read before the model is first asked, so that a certain No can change the rest
 _SURE_OF_NO = 0.8  # share of the threshold of Yes below which the model's No counts as certain
 
 
@@ -32,19 +33,11 @@ class Walk:
     Args:
         weights: weights of the parts of a score. Attention and relation are multiplied by the calibration's trust in
             this model's attention; without a calibration they count in full.
-        yes_threshold: a Yes counts above this probability; by default the calibration's threshold, else 0.5.
-        yes_needed: reading ends after this many Yes in all. A Yes does not count before the start is read, nor while a
-            name of the question is in none of the read texts.
         start_nodes: how many nodes the start has.
-        start_tokens: most tokens of the start, at most half the window.
-        first_nodes: how many nodes of the start are read before the model is first asked, so that a certain No can
-            change the rest.
         most_segments: how many segments are read in all; the results of a second search replace the last ones of the
             first.
         more_tokens: how many tokens are read after the start, points included; the node that reaches the number is the
             last.
-        reasons: how often the model may be asked for the next search after a certain No. The results of that search
-            join the candidates.
         plans: whether a question that compares, or that asks about a thing without its name, is taken apart
             (``answering.question_plans``).
         planner: a language model that writes the plans; by default rules over a parse find them.
@@ -56,43 +49,29 @@ class Walk:
         self,
         weights: Weights | None = None,
         *,
-        yes_threshold: float | None = None,
-        yes_needed: int = 1,
         start_nodes: int = 5,
-        start_tokens: int = START_TOKENS,
-        first_nodes: int = 3,
         most_segments: int = 5,
         more_tokens: int = START_TOKENS // 2,
-        reasons: int = 1,
         plans: bool = True,
         planner: LanguageModel | None = None,
     ) -> None:
         self._weights = weights or Weights()
-        self._yes_threshold = yes_threshold
-        self._yes_needed = yes_needed
         self._start_nodes = start_nodes
-        self._start_tokens = start_tokens
-        self._first_nodes = first_nodes
         self._most_segments = most_segments
         self._more_tokens = more_tokens
-        self._reasons = reasons
         self.plans = plans
         self.planner = planner
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield the first nodes of the start in one pass, then one step a node; see ``Strategy.read``.
 
-        The start is the best candidates after a graph search: segments and points. Reading ends if the model has
-        enough, no candidate is left, the best candidate does not fit the window, or a limit of the walk is reached.
+        The start is the best candidates after a graph search: segments and points. After the first certain No the
+        results of a second search, for what the model says is missing, join the candidates. Reading ends if the model
+        says Yes, no candidate is left, the best candidate does not fit the window, or a limit of the walk is reached. A
+        Yes does not count before the start is read, nor while a name of the question is in none of the read texts.
         There is no step if none of the best candidates fits.
         """
-        reflection = Reflection(
-            context.session,
-            yes_threshold=self._yes_threshold,
-            yes_needed=self._yes_needed,
-            most_reasons=self._reasons,
-            request=NEXT_SEARCH,
-        )
+        threshold = find_yes_threshold(context.session)
         candidates = Candidates(
             context.graph,
             _trust_weights(self._weights, context.session),
@@ -110,24 +89,25 @@ class Walk:
         start = self._choose_start(candidates, context.session, context.limits)
         if not start:
             return
-        first = start[: self._first_nodes]
+        first = start[:_FIRST_NODES]
         read = lines.write(first)
         steps = _read_nodes(first, read, candidates, context.session)
         segments_left = self._most_segments - sum(not node.level for node in first)
-        tokens_left = self._more_tokens + sum(map(cost, start[self._first_nodes :]))
+        tokens_left = self._more_tokens + sum(map(cost, start[_FIRST_NODES:]))
+        has_asked = False
         while True:
             p_yes = steps[-1].p_yes
             assert p_yes is not None
-            says_yes = p_yes > reflection.yes_threshold and candidates.read_so_far >= len(start)
-            if says_yes and all(context.search.check_names(question, read).values()):
-                reflection.hear(p_yes)
+            says_yes = p_yes > threshold and candidates.read_so_far >= len(start)
+            is_enough = says_yes and all(context.search.check_names(question, read).values())
             reason, limit = "", _find_limit(segments_left, tokens_left)
-            if limit is None and not is_spent(context.limits, candidates.read_so_far, context.session):
-                reason = reflection.describe_missing() if p_yes < _SURE_OF_NO * reflection.yes_threshold else ""
+            may_ask = limit is None and not is_spent(context.limits, candidates.read_so_far, context.session)
+            if may_ask and not has_asked and p_yes < _SURE_OF_NO * threshold:
+                has_asked, reason = True, ask(context.session, NEXT_SEARCH)
             if reason:
                 enter(f"{question} {reason}")
             best = candidates.best()
-            stop = _stop(reflection, best, limit, context.session)
+            stop = StopReason.ANSWERABLE if is_enough else _stop(best, limit, context.session)
             yield (*steps[:-1], replace(steps[-1], reason=reason, stop=stop))
             if stop is not None or best is None:
                 return
@@ -141,7 +121,7 @@ class Walk:
         """Return the best nodes, best first; nodes that do not fit together with better ones remain candidates."""
         most = self._start_nodes if limits.nodes is None else min(self._start_nodes, limits.nodes)
         limit = replace(limits, nodes=most)
-        return start_set(candidates.list_best(most), session, limit, most_tokens=self._start_tokens)
+        return start_set(candidates.list_best(most), session, limit, most_tokens=START_TOKENS)
 
 
 def _read_nodes(
@@ -173,11 +153,7 @@ def _find_limit(segments_left: int, tokens_left: int) -> StopReason | None:
     return StopReason.MAX_TOKENS if tokens_left <= 0 else None
 
 
-def _stop(
-    reflection: Reflection, best: Node | None, limit: StopReason | None, session: ReadingSession
-) -> StopReason | None:
-    if reflection.is_enough:
-        return StopReason.ANSWERABLE
+def _stop(best: Node | None, limit: StopReason | None, session: ReadingSession) -> StopReason | None:
     if best is None:
         return StopReason.EXHAUSTED
     if not fits(best, session.tokens_left):

@@ -14,7 +14,6 @@ from tables import table
 
 from memgraph_rag.strategies import find_strategy
 from memgraph_rag.strategies.pecan import Pecan
-from memgraph_rag.strategies.token_budget import START_TOKENS
 from memgraph_rag.types import Limits, Node, Step, StopReason, Summarizes, Vector
 
 QUESTION = "Where is the fox?"
@@ -160,11 +159,9 @@ def test_walk_equals_the_plain_reference(
     world: World, threshold: float, needed: int, linear: bool, similarity_weight: float
 ) -> None:
     pecan = Pecan(
-        yes_threshold=threshold,
-        yes_needed=needed,
-        position="linear" if linear else "none",
-        similarity_weight=similarity_weight,
+        calibrated=not linear, yes_threshold=threshold, yes_needed=needed, similarity_weight=similarity_weight
     )
+    world = world if linear else replace(world, calibration=Known())
     expected = plain_walk(world, threshold=threshold, needed=needed, linear=linear, similarity_weight=similarity_weight)
     steps = world.walk(pecan)
     assert ids(steps) == [name for name, *_ in expected]
@@ -208,15 +205,6 @@ def test_the_start_set_is_one_pass_and_the_model_is_asked_after_it() -> None:
     assert [step.score for step in passes[0]] == [0.0, 0.0]
 
 
-def test_missing_position_takes_attention_as_it_is() -> None:
-    # with the position factor p1 (read second) outweighs p0; without it p0 does
-    world = example(
-        attention={"p0": 0.5, "p1": 0.375}, edges=[Summarizes("p0", "s0", 1.0), Summarizes("p1", "s2", 1.0)]
-    )
-    assert ids(world.walk(Pecan(position="linear")))[2] == "s2"
-    assert ids(world.walk(Pecan(position="none")))[2] == "s0"
-
-
 def test_similarity_reaches_nodes_without_edges() -> None:
     world = example(edges=[Summarizes("p0", "s0", 1.0)], similarity={"s2": 1.0})
     assert ids(world.walk())[2:] == ["s0", "s2", "s1"], "a tie of 1 and 1 goes by id"
@@ -257,17 +245,17 @@ def test_pecan_is_the_papers_whatever_the_calibration() -> None:
     plain = example(yes=[0.2, 0.6], attention={"p0": 0.5, "p1": 0.375}, edges=[Summarizes("p1", "s2", 1.0)])
     calibrated = replace(plain, calibration=known)
     assert calibrated.walk(find_strategy("pecan")) == plain.walk(Pecan())
-    assert calibrated.walk(Pecan(calibrated=True, start_tokens=START_TOKENS)) != plain.walk(Pecan())
+    assert calibrated.walk(Pecan(calibrated=True)) != plain.walk(Pecan())
 
 
 def test_calibration_switches_position_factor_off() -> None:
+    # with the position factor p1 (read second) outweighs p0; without it p0 does
     plain = example(
         attention={"p0": 0.5, "p1": 0.375}, edges=[Summarizes("p0", "s0", 1.0), Summarizes("p1", "s2", 1.0)]
     )
     known = replace(plain, calibration=Known())
     assert ids(plain.walk())[2] == "s2"
     assert ids(known.walk(Pecan(calibrated=True)))[2] == "s0"
-    assert ids(known.walk(Pecan(calibrated=True, position="linear")))[2] == "s2"
 
 
 def test_attention_counts_as_much_as_the_calibration_says() -> None:

@@ -283,7 +283,7 @@ def test_segment_outside_of_search_follows_its_results() -> None:
 def test_reading_stops_when_the_model_says_yes() -> None:
     hits = [f"s{number:02}" for number in range(9)]
     for yes, read in (([0.9], 3), ([0.1, 0.9], 4), ([0.1, 0.2, 0.51], 5)):
-        steps = World(shelf(9), hits, yes=yes).walk(Walk(start_nodes=3, reasons=0))
+        steps = World(shelf(9), hits, yes=yes).walk(Walk(start_nodes=3))
         assert len(steps) == read
         assert [step.p_yes for step in steps] == [None] * 2 + yes
         assert [step.stop for step in steps] == [None] * (read - 1) + [StopReason.ANSWERABLE]
@@ -337,7 +337,7 @@ def test_certain_no_starts_second_search() -> None:
     hits = ["s00", "s01", "s02", "s03"]
     answers = {"Where Ben lives.": ["s07", "s03"]}
     world = World(shelf(8), hits, yes=[0.1, 0.1], replies=["Where Ben lives."], answers=answers)
-    steps = world.walk(Walk(start_nodes=2, reasons=1))
+    steps = world.walk(Walk(start_nodes=2))
     assert [step.reason for step in steps] == ["", "Where Ben lives.", "", "", ""]
     assert ids(steps) == ["s00", "s01", "s03", "s07", "s02"]
     assert steps[2].sources == pytest.approx({"entry": 10 / 13 + 10 / 11})

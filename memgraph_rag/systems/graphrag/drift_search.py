@@ -22,7 +22,7 @@ from itertools import chain
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.lexical.replies import parse_questions
-from memgraph_rag.strategies.reflection import Reflection, ask
+from memgraph_rag.strategies.reflection import ask, find_yes_threshold
 from memgraph_rag.strategies.token_budget import cost, may_ask
 from memgraph_rag.systems.graphrag.element_context import ElementContext
 from memgraph_rag.systems.graphrag.local_search import LocalBudget, choose_nodes
@@ -84,7 +84,7 @@ class GraphragDrift:
         if not tree:
             yield from read_by_search(question, context, tree.note)
             return
-        judge = Reflection(context.session, yes_threshold=self._yes_threshold)
+        threshold = find_yes_threshold(context.session, self._yes_threshold)
         search = _FollowUps(tree, context, self._budget)
         asked, pending = {as_line(question).casefold()}, list[str]()
         chance = random.Random(0)  # noqa: S311 - not for secrets
@@ -98,15 +98,15 @@ class GraphragDrift:
             if last is None:
                 return
             p_yes = context.session.probability_of_yes()
-            judge.hear(p_yes)
-            if not judge.is_enough and left and may_ask(context.limits, context.session):
+            is_enough = p_yes > threshold
+            if not is_enough and left and may_ask(context.limits, context.session):
                 pending += [item for item in self._questions(context) if item.casefold() not in asked]
             asked |= {item.casefold() for item in pending}
             if len(pending) > self._follow_ups:
                 chance.shuffle(pending)
-            may_go_on = not judge.is_enough and left
+            may_go_on = not is_enough and left
             wanted, pending = (pending[: self._follow_ups], pending[self._follow_ups :]) if may_go_on else ([], [])
-            stop = None if wanted else StopReason.ANSWERABLE if judge.is_enough else StopReason.EXHAUSTED
+            stop = None if wanted else StopReason.ANSWERABLE if is_enough else StopReason.EXHAUSTED
             yield (replace(last, p_yes=p_yes, stop=stop, reason=" ".join(wanted) or last.reason),)
             if stop is not None:
                 return
