@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import chain, zip_longest
 
 from memgraph_rag.contracts import ReadingContext
-from memgraph_rag.strategies.flat import read_in_order
+from memgraph_rag.strategies.flat import Chosen, read_in_order
 from memgraph_rag.strategies.nearest_overviews import nearest_overviews
 from memgraph_rag.strategies.token_budget import START_TOKENS, cost, start_set
 from memgraph_rag.strategies.walk import Walk
@@ -55,14 +55,14 @@ class Overviews:
             for number, steps in enumerate(Walk().read(question, context)):
                 yield steps if number else (replace(steps[0], via=steps[0].via or note), *steps[1:])
             return
-        chosen: list[tuple[Node, float]] = []
+        chosen: list[Chosen] = []
         room = self._budget_tokens
         turns = zip_longest(self._rank(question, overviews, context), _find_passages(question, context))
         for node, score in filter(None, chain.from_iterable(turns)):
             room -= cost(node)
             if room < 0 and chosen:
                 break
-            chosen.append((node, score))
+            chosen.append(Chosen(node, score, "entry" if score else ""))
         yield from read_in_order(chosen, context)
 
     def _rank(

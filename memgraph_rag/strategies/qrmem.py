@@ -23,7 +23,7 @@ from memgraph_rag.contracts import ReadingContext, query_vectors
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.lexical.names import normalise
-from memgraph_rag.strategies.flat import read_in_order
+from memgraph_rag.strategies.flat import Chosen, read_in_order
 from memgraph_rag.strategies.frontier import MOST_NAMING, Finding, MentionFrontier, RelationFrontier
 from memgraph_rag.strategies.reflection import ASKED_NAMES, MISSING_NAMES, GeneratedVerdict, ask
 from memgraph_rag.strategies.token_budget import start_set
@@ -292,9 +292,8 @@ def _read_expansion(task: _Task, entity_ids: Sequence[str], rounds: int) -> Iter
     wanted = ask(context.session, _ELABORATE.format(facts=listed)) if facts else ""
     query = f"{question} {wanted}".strip()
     evidence_list = context.search.find(query, k=_MOST_EXPANDED, documents=context.documents)
-    steps = read_in_order([(evidence.segment, evidence.score) for evidence in evidence_list], context)
-    for place, (step,) in enumerate(steps):
-        yield (replace(step, reason=wanted) if place == 0 else step,)
+    chosen = [Chosen(evidence.segment, evidence.score) for evidence in evidence_list]
+    yield from read_in_order(chosen, context, reason=wanted)
 
 
 def _read_rounds(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memgraph_rag.contracts import ReadingContext
-from memgraph_rag.strategies.flat import read_in_order
+from memgraph_rag.strategies.flat import Chosen, read_in_order
 from memgraph_rag.types import Step
 
 
@@ -33,5 +33,4 @@ class TopK:
         There is no step if nothing is found or the first segment does not fit.
         """
         evidence_list = context.search.find(question, k=self._k, mode=self._mode, documents=context.documents)
-        scored = [(evidence.segment, evidence.score) for evidence in evidence_list]
-        yield from read_in_order(scored, context)
+        yield from read_in_order([Chosen(evidence.segment, evidence.score) for evidence in evidence_list], context)

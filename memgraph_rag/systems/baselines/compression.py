@@ -8,16 +8,15 @@ Source: the LLMLingua papers (2310.05736, 2310.06839): a budget for all contexts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.contracts import ReadingContext
-from memgraph_rag.errors import WindowExceeded
-from memgraph_rag.strategies.node_lines import NodeLines
+from memgraph_rag.strategies.flat import Chosen
 from memgraph_rag.strategies.scope import documents_to_walk
-from memgraph_rag.types import Segment, Step, StopReason, Vector
+from memgraph_rag.types import Segment, Vector
 
 Scored = tuple[float, Segment]
 
@@ -94,37 +93,22 @@ def most_telling(text: str, offsets: NDArray[np.int64], values: Vector, share: f
 
 def compress_in_order(
     chosen: Iterable[Scored], shares: Iterable[float], values_of: Callable[[str, str], tuple[NDArray[np.int64], Vector]]
-) -> Iterator[tuple[float, Segment, str]]:
-    """Yield score, segment and compressed text of each chosen segment, with its share of tokens, in order.
+) -> list[Chosen]:
+    """Return each segment with its score and its text, compressed to its share of tokens, in order.
+
+    A segment of which no token is left is left out.
 
     Args:
         values_of: returns, for a text and the compressed texts before it, the (T, 2) characters of each token and its
             (T,) value.
     """
-    before = ""
+    before, compressed = "", list[Chosen]()
     for (score, segment), share in zip(chosen, shares, strict=True):
         text = segment.text if share >= 1 else most_telling(segment.text, *values_of(segment.text, before), share)
         before = f"{before} {text}".strip()
-        yield score, segment, text
-
-
-def read_compressed(texts: Iterable[tuple[float, Segment, str]], context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-    """Read compressed segments in the given order, and yield one step for each, as far as the window holds them.
-
-    A segment with an empty text is not read.
-
-    Args:
-        texts: score, segment and compressed text.
-    """
-    lines, before = NodeLines(context), None
-    waiting = [item for item in texts if item[2]]
-    for place, (score, segment, text) in enumerate(waiting, 1):
-        try:
-            (attention,) = context.session.append(lines.write([segment], after=before, texts=[text])).tolist()
-        except WindowExceeded:  # marks of many lines take room, too
-            return
-        before = segment
-        yield (Step(segment, score, attention, stop=StopReason.EXHAUSTED if place == len(waiting) else None),)
+        if text:
+            compressed.append(Chosen(segment, score, "", text=text))
+    return compressed
 
 
 def mean_loss(losses: Vector) -> float:

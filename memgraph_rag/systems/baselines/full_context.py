@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import Literal
 
 from memgraph_rag.contracts import ReadingContext
-from memgraph_rag.strategies.flat import read_in_order
+from memgraph_rag.strategies.flat import Chosen, read_in_order
 from memgraph_rag.strategies.token_budget import cost, count_room
 from memgraph_rag.types import Segment, Step
 
@@ -40,7 +40,7 @@ class FullContext:
         stored = (segment for document_id in wanted for segment in context.graph.list_segments(document_id))
         segments = (segment for segment in stored if not segment.echo)
         kept = segments if self._keep == "beginning" else _take_last(list(segments), context)
-        yield from read_in_order(((segment, 0.0) for segment in kept), context)
+        yield from read_in_order((Chosen(segment, source="") for segment in kept), context)
 
 
 def _take_last(segments: Sequence[Segment], context: ReadingContext) -> Sequence[Segment]:

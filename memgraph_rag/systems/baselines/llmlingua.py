@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.strategies.flat import read_in_order
 from memgraph_rag.systems.baselines.compression import (
     compress_in_order,
     divide_tokens,
     limit_target,
     mean_loss,
-    read_compressed,
     segments_to_compress,
     select_best,
 )
@@ -60,4 +60,4 @@ class LLMLingua:
         chosen = [(score, segment) for score, segment in scored if segment.id in kept]
         shares = divide_tokens([segment.tokens for _, segment in chosen], target)
         texts = compress_in_order(chosen, shares, lambda text, before: losses.measure(text, after=before))
-        yield from read_compressed(texts, context)
+        yield from read_in_order(texts, context)

@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.strategies.flat import read_in_order
 from memgraph_rag.systems.baselines.compression import (
     compress_in_order,
     divide_tokens,
     limit_target,
-    read_compressed,
     segments_to_compress,
 )
 from memgraph_rag.systems.baselines.token_classifier import TokenClassifier
@@ -52,4 +52,4 @@ class LLMLingua2:
         shares = divide_tokens([segment.tokens for segment in segments], limit_target(self._target, context))
         scored = [(0.0, segment) for segment in segments]
         texts = compress_in_order(scored, shares, lambda text, _: self._classifier.keep_probabilities(text))
-        yield from read_compressed(texts, context)
+        yield from read_in_order(texts, context)

@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.strategies.flat import read_in_order
 from memgraph_rag.systems.baselines.compression import (
     compress_in_order,
     divide_tokens,
     limit_target,
     mean_loss,
-    read_compressed,
     segments_to_compress,
     select_best,
 )
@@ -72,4 +72,4 @@ class LongLLMLingua:
         scored = [(-mean_loss(losses.measure(asked, after=segment.text)[1]), segment) for segment in segments]
         chosen = select_best(scored, int(self._coarse * target))
         shares = divide_tokens([segment.tokens for _, segment in chosen], target, self._spread)
-        yield from read_compressed(compress_in_order(chosen, shares, measure_worth), context)
+        yield from read_in_order(compress_in_order(chosen, shares, measure_worth), context)

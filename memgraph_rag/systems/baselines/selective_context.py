@@ -24,10 +24,10 @@ from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.errors import StrategyError
 from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.models.recognizers.spacy_model import PACKAGES
+from memgraph_rag.strategies.flat import Chosen, read_in_order
 from memgraph_rag.systems.baselines.compression import (
     join_spans,
     limit_target,
-    read_compressed,
     segments_to_compress,
 )
 from memgraph_rag.systems.baselines.token_losses import TokenLosses
@@ -62,7 +62,7 @@ class SelectiveContext:
         segments = segments_to_compress(question, context)
         split = _phrase_splitter(self.name)
         phrases = [_measure_phrases(segment.text, losses, split) for segment in segments]
-        yield from read_compressed(_keep_informative(segments, phrases, target), context)
+        yield from read_in_order(_keep_informative(segments, phrases, target), context)
 
 
 def _measure_phrases(
@@ -89,8 +89,8 @@ def _keep_informative(
     segments: Sequence[Segment],
     phrases: Sequence[tuple[NDArray[np.int64], Vector, NDArray[np.int64]]],
     target: int,
-) -> Iterator[tuple[float, Segment, str]]:
-    """Yield score, segment and text of the most informative phrases of all, up to the first that exceeds the target."""
+) -> Iterator[Chosen]:
+    """Yield segments with the text of the most informative phrases of all, up to the first that exceeds the target."""
     if not segments:
         return
     values = np.concatenate([of_text for _, of_text, _ in phrases])
@@ -102,7 +102,8 @@ def _keep_informative(
     for segment, (spans, of_text, _) in zip(segments, phrases, strict=True):
         own = is_kept[start : start + len(spans)]
         start += len(spans)
-        yield float(of_text[own].max(initial=0.0)), segment, join_spans(segment.text, spans[own])
+        if text := join_spans(segment.text, spans[own]):
+            yield Chosen(segment, float(of_text[own].max(initial=0.0)), "", text=text)
 
 
 @cache

@@ -22,11 +22,12 @@ from itertools import chain
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.lexical.replies import parse_questions
+from memgraph_rag.strategies.flat import Chosen, read_in_order
 from memgraph_rag.strategies.reflection import ask, find_yes_threshold
 from memgraph_rag.strategies.token_budget import cost, may_ask
 from memgraph_rag.systems.graphrag.element_context import ElementContext
 from memgraph_rag.systems.graphrag.local_search import LocalBudget, choose_nodes
-from memgraph_rag.systems.graphrag.report_tree import Chosen, ReportTree, read_by_search, read_chosen
+from memgraph_rag.systems.graphrag.report_tree import ReportTree, read_by_search
 from memgraph_rag.types import Step, StopReason, as_line
 
 _COMPARED_TOKENS = 16_000  # tokens of the reports that are compared with the hypothetical answer
@@ -90,7 +91,7 @@ class GraphragDrift:
         chance = random.Random(0)  # noqa: S311 - not for secrets
         primer = self._prime(question, tree, context, chance)
         search.seen |= {item.node.id for item in primer}
-        steps = read_chosen(primer, context, reason=tree.note, ended=None)
+        steps = read_in_order(primer, context, reason=tree.note, ended=None)
         wanted = [question]
         for left in reversed(range(self._rounds + 1)):
             steps = chain(steps, *(search.read(follow_up) for follow_up in wanted))
@@ -173,9 +174,9 @@ class _FollowUps:
         else:
             hits = context.search.find(question, k=_SEGMENTS + len(self.seen), documents=context.documents)
             unread = [hit for hit in hits if hit.segment.id not in self.seen][:_SEGMENTS]
-            new = [Chosen(hit.segment, hit.score, "entry", via=question) for hit in unread]
+            new = [Chosen(hit.segment, hit.score, via=question) for hit in unread]
         self.seen |= {item.node.id for item in new}
-        yield from read_chosen(new, context, ended=None)
+        yield from read_in_order(new, context, ended=None)
 
 
 def _hold_last(steps: Iterator[tuple[Step, ...]]) -> Generator[tuple[Step, ...], None, Step | None]:

@@ -29,10 +29,11 @@ from memgraph_rag.errors import SettingsError, WindowExceeded
 from memgraph_rag.layers.grounding import share_borne_out
 from memgraph_rag.layers.surfaces import words
 from memgraph_rag.lexical.replies import parse_numbers, says_none
+from memgraph_rag.strategies.flat import Chosen, read_in_order
 from memgraph_rag.strategies.reflection import ask
 from memgraph_rag.strategies.token_budget import count_room, may_ask
-from memgraph_rag.systems.graphrag.report_tree import Chosen, ReportTree, read_by_search, read_chosen
-from memgraph_rag.types import Overview, Step, StopReason, as_line
+from memgraph_rag.systems.graphrag.report_tree import ReportTree, read_by_search
+from memgraph_rag.types import Overview, Step, as_line
 
 _SEED = 86  # of the order in which reports are rated, as released
 _REPLY_TOKENS = 64
@@ -135,7 +136,7 @@ class GraphragGlobal:
         if not chosen:
             yield from read_by_search(question, context, "no report bears on the question; read by search instead")
             return
-        yield from read_chosen(chosen, context, reason=tree.note, ended=StopReason.EXHAUSTED)
+        yield from read_in_order(chosen, context, reason=tree.note)
 
     def _reports(self, question: str, tree: ReportTree, most_tokens: int, context: ReadingContext) -> list[Overview]:
         if self._dynamic:

@@ -18,10 +18,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from memgraph_rag.contracts import ReadingContext, query_vectors
+from memgraph_rag.strategies.flat import Chosen, read_in_order
 from memgraph_rag.strategies.token_budget import cost, count_room, take_fitting
 from memgraph_rag.systems.graphrag.element_context import ElementContext
-from memgraph_rag.systems.graphrag.report_tree import Chosen, ReportTree, read_by_search, read_chosen
-from memgraph_rag.types import Neighbour, Node, Overview, Step, StopReason
+from memgraph_rag.systems.graphrag.report_tree import ReportTree, read_by_search
+from memgraph_rag.types import Neighbour, Node, Overview, Step
 
 _HITS = 20  # segments whose entities are taken
 _CANDIDATES = 64  # of each kind
@@ -74,7 +75,7 @@ class GraphragLocal:
             yield from read_by_search(question, context, note if tree else tree.note)
             return
         kept = chosen[: context.limits.nodes]
-        yield from read_chosen(kept, context, reason=tree.note, ended=StopReason.EXHAUSTED)
+        yield from read_in_order(kept, context, reason=tree.note)
 
 
 def choose_nodes(
@@ -94,7 +95,7 @@ def choose_nodes(
     _take(chosen, _list_stating(neighbours, context), int(stating_share * budget.tokens))
     hits = context.graph.segments_naming(entity_ids, vector=vector, k=_CANDIDATES, documents=context.documents)
     nodes = {node.id: node for node in context.graph.nodes([hit.node_id for hit in hits])}
-    naming = (Chosen(nodes[hit.node_id], hit.score, "entry") for hit in hits if hit.node_id in nodes)
+    naming = (Chosen(nodes[hit.node_id], hit.score) for hit in hits if hit.node_id in nodes)
     _take(chosen, naming, budget.tokens - sum(cost(item.node) for item in chosen.values()))
     return list(chosen.values())
 
@@ -120,10 +121,10 @@ def _choose_elements(
     nodes = context.graph.nodes(elements.list_segment_ids(entities))
     texts = take_fitting(nodes, int(budget.text_share * budget.tokens))
     return [
-        *(Chosen(report, 0.0, "report", via=report.title) for report in reports),
+        *(Chosen(report, source="report", via=report.title) for report in reports),
         *(Chosen(entity, scores[entity.id], "similarity", via=entity.title) for entity in described),
-        *(Chosen(item, 0.0, "relation", via=item.title) for item in related),
-        *(Chosen(node, 0.0, "entry") for node in texts),
+        *(Chosen(item, source="relation", via=item.title) for item in related),
+        *map(Chosen, texts),
     ]
 
 

@@ -7,14 +7,12 @@ are read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from memgraph_rag.contracts import ReadingContext
-from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.strategies.nearest_overviews import nearest_overviews
-from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.top_k import TopK
-from memgraph_rag.types import Node, Overview, Step, StopReason
+from memgraph_rag.types import Overview, Step
 
 _LAYER = "communities"
 _SEARCHED = 10  # segments to read if there are no reports
@@ -129,56 +127,6 @@ class ReportTree:
         if not self.reports:
             return "no community is known: deepen looks for them (few names have none); read by search instead"
         return f"{self._lacking} documents are in no community: deepen looks for them" if self._lacking else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """A node to read.
-
-    Attributes:
-        source: name of the score's source.
-        via: the name, report or question that led to the node.
-        text: the text to read in place of the node's own, not longer than it; None reads the node's own text.
-    """
-
-    node: Node
-    score: float
-    source: str
-    via: str = ""
-    text: str | None = None
-
-
-def read_chosen(
-    chosen: Iterable[Chosen], context: ReadingContext, *, reason: str = "", ended: StopReason | None
-) -> Iterator[tuple[Step, ...]]:
-    """Read nodes in the given order, and yield one step for each.
-
-    The first node that does not fit the window ends reading; no step then has a stop reason.
-
-    Args:
-        reason: reason of the first step.
-        ended: stop reason of the last step; None if reading goes on afterwards.
-    """
-    lines, before = NodeLines(context), None
-    waiting = list(chosen)
-    for number, item in enumerate(waiting, 1):
-        texts = None if item.text is None else [item.text]
-        try:
-            (attention,) = context.session.append(lines.write([item.node], after=before, texts=texts)).tolist()
-        except WindowExceeded:
-            return
-        before = item.node
-        yield (
-            Step(
-                item.node,
-                item.score,
-                attention,
-                stop=ended if number == len(waiting) else None,
-                sources={item.source: item.score},
-                via=item.via,
-                reason=reason if number == 1 else "",
-            ),
-        )
 
 
 def read_by_search(question: str, context: ReadingContext, reason: str) -> Iterator[tuple[Step, ...]]:

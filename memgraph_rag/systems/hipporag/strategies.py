@@ -15,7 +15,7 @@ question: one short reply; none of HippoRAG 2 where no relation is stored.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -23,7 +23,7 @@ from memgraph_rag.contracts import ReadingContext, SearchMode
 from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.lexical.names import is_name, ngrams, normalise
 from memgraph_rag.lexical.replies import parse_numbers, says_none
-from memgraph_rag.strategies.flat import read_in_order
+from memgraph_rag.strategies.flat import Chosen, read_in_order
 from memgraph_rag.strategies.reflection import ask
 from memgraph_rag.strategies.token_budget import may_ask
 from memgraph_rag.systems.hipporag.modes import FactWalk, NameWalk
@@ -153,10 +153,9 @@ def _ask_model(context: ReadingContext, request: str, is_usable: Callable[[str],
 
 def _read(question: str, context: ReadingContext, mode: SearchMode, k: int) -> Iterator[tuple[Step, ...]]:
     """Yield a step for each segment. Its source says how the search found the segment."""
+
+    def find_source(why: Collection[str]) -> str:
+        return "relation" if "relations" in why else "names" if "names" in why else "similarity"
+
     hits = context.search.find(question, k=k, mode=mode, documents=context.documents)
-    sources = {
-        hit.segment.id: "relation" if "relations" in hit.why else "names" if "names" in hit.why else "similarity"
-        for hit in hits
-    }
-    for (step,) in read_in_order([(hit.segment, hit.score) for hit in hits], context):
-        yield (replace(step, sources={sources[step.node.id]: step.score} if step.score else {}),)
+    return read_in_order([Chosen(hit.segment, hit.score, find_source(hit.why)) for hit in hits], context)

@@ -18,6 +18,7 @@ passages. If the budget holds all documents completely, the model is not asked.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import ClassVar, Literal
 
@@ -29,11 +30,11 @@ from memgraph_rag.errors import StrategyError, WindowExceeded
 from memgraph_rag.lexical.bm25 import KeywordIndex
 from memgraph_rag.lexical.replies import parse_numbers
 from memgraph_rag.models.reranker import CrossEncoderReranker, Reranker
-from memgraph_rag.strategies.node_lines import NodeLines
+from memgraph_rag.strategies.flat import Chosen, read_in_order
 from memgraph_rag.strategies.reflection import ask
 from memgraph_rag.strategies.token_budget import count_room, may_ask
 from memgraph_rag.systems.longrefiner.outline_tree import OutlineTree, Passage, Scores
-from memgraph_rag.types import Section, Step, StopReason, as_line
+from memgraph_rag.types import Section, Step, as_line
 
 _SOURCES = {"bm25": "keywords", "embedder": "similarity", "reranker": "reranker"}
 """The name of each scorer's scores in a trace."""
@@ -231,30 +232,17 @@ def _read(
     tree: OutlineTree, taken: Sequence[int], scores: dict[str, Scores], context: ReadingContext, looks_for: str
 ) -> Iterator[tuple[Step, ...]]:
     """Read the selected passages, and yield one step for each segment."""
-    lines, before = NodeLines(context), None
-    groups = [list(places) for _, places in groupby(taken, key=lambda place: tree.passages[place].segment.id)]
-    for number, places in enumerate(groups, 1):
+    chosen: list[Chosen] = []
+    sources: list[dict[str, float]] = []
+    for _, group in groupby(taken, key=lambda place: tree.passages[place].segment.id):
+        places = list(group)
         passages = [tree.passages[place] for place in places]
-        segment = passages[0].segment
-        line = lines.write([segment], after=before, texts=[_join_passages(passages)])
-        try:
-            (attention,) = context.session.append(line).tolist()
-        except WindowExceeded:
-            return
-        before = segment
         best = max(places, key=lambda place: sum(of_source[place] for of_source in scores.values()))
-        sources = {source: float(of_source[best]) for source, of_source in scores.items()}
-        yield (
-            Step(
-                segment,
-                sum(sources.values()),
-                attention,
-                stop=StopReason.EXHAUSTED if number == len(groups) else None,
-                sources=sources,
-                via=tree.titles(best),
-                reason=looks_for if number == 1 else "",
-            ),
-        )
+        sources.append({source: float(of_source[best]) for source, of_source in scores.items()})
+        score, text = sum(sources[-1].values()), _join_passages(passages)
+        chosen.append(Chosen(passages[0].segment, score, via=tree.titles(best), text=text))
+    for (step,), of_step in zip(read_in_order(chosen, context, reason=looks_for), sources, strict=False):
+        yield (replace(step, sources=of_step),)
 
 
 def _join_passages(passages: Sequence[Passage]) -> str:

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from memgraph_rag.contracts import GraphReader, ReadingContext, query_vectors
-from memgraph_rag.strategies.flat import read_in_order
+from memgraph_rag.strategies.flat import Chosen, read_in_order
 from memgraph_rag.strategies.scope import documents_to_walk
-from memgraph_rag.types import Hit, Node, Step, StopReason
+from memgraph_rag.types import Hit, Step, StopReason
 
 _AT_ONCE = 64  # nodes that one query fetches
 
@@ -41,14 +41,14 @@ class Raptor:
         If the context names no documents, at most eight are searched (``documents_to_walk``). See ``Strategy.read``.
         """
         hits = _similarities(question, context)[: self._most_nodes]
-        chosen: list[tuple[Node, float]] = []
+        chosen: list[Chosen] = []
         ended, tokens = StopReason.EXHAUSTED, 0
-        for node, score in _nodes(hits, context.graph):
-            tokens += node.tokens
+        for item in _list_nodes(hits, context.graph):
+            tokens += item.node.tokens
             if chosen and tokens > self._budget_tokens:
                 ended = StopReason.MAX_TOKENS
                 break
-            chosen.append((node, score))
+            chosen.append(item)
         yield from read_in_order(chosen, context, ended=ended)
 
 
@@ -85,7 +85,7 @@ class RaptorTraversal:
             chosen |= {hit.node_id: hit for hit in best}
             wanted = {node_id for hit in best for node_id in below.get(hit.node_id, ())}
             level = [hit for hit in hits if hit.node_id in wanted and hit.node_id not in chosen]
-        yield from read_in_order(_nodes(list(chosen.values()), context.graph), context)
+        yield from read_in_order(_list_nodes(list(chosen.values()), context.graph), context)
 
 
 def _similarities(question: str, context: ReadingContext) -> list[Hit]:
@@ -94,10 +94,10 @@ def _similarities(question: str, context: ReadingContext) -> list[Hit]:
     return context.graph.similarities(query_vectors(context.embedder, [question])[0], documents=scope, layer="clusters")
 
 
-def _nodes(hits: Sequence[Hit], graph: GraphReader) -> Iterator[tuple[Node, float]]:
+def _list_nodes(hits: Sequence[Hit], graph: GraphReader) -> Iterator[Chosen]:
     """Yield the nodes of hits with their cosines, in order. Nodes that were forgotten meanwhile are left out."""
     for start in range(0, len(hits), _AT_ONCE):
         part = hits[start : start + _AT_ONCE]
         cosines = {hit.node_id: hit.score for hit in part}
         for node in graph.nodes(list(cosines)):
-            yield node, cosines[node.id]
+            yield Chosen(node, cosines[node.id])

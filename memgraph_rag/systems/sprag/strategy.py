@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from memgraph_rag.contracts import ReadingContext, ReadingSession
 from memgraph_rag.models.reranker import Reranker
-from memgraph_rag.strategies.flat import read_in_order
+from memgraph_rag.strategies.flat import Chosen, read_in_order
 from memgraph_rag.strategies.reflection import ask
 from memgraph_rag.systems.sprag.mode import Runs
 from memgraph_rag.systems.sprag.parameters import RunParameters
@@ -75,9 +74,8 @@ class Sprag:
         mode = Runs(**self._options, queries=queries[1:]) if queries else self._mode
         query = queries[0] if queries else question
         found = context.search.find(query, k=_MOST_RUNS, mode=mode, documents=context.documents)
-        scored = [(segment, run.score) for run in found for segment in run.segments]
-        for place, (step,) in enumerate(read_in_order(scored, context)):
-            yield (replace(step, reason="; ".join(queries)) if place == 0 else step,)
+        chosen = [Chosen(segment, run.score) for run in found for segment in run.segments]
+        yield from read_in_order(chosen, context, reason="; ".join(queries))
 
 
 def _write_queries(session: ReadingSession, most: int) -> list[str]:

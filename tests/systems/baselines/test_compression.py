@@ -81,7 +81,7 @@ def test_token_is_compared_with_the_compressed_text_before_it() -> None:
     nodes = [segment(str(number), text=text) for number, text in enumerate(("ab cd", "whole", "ef gh"))]
     texts = compress_in_order([(0.0, node) for node in nodes], [0.5, 1.0, 0.5], values_of)
 
-    assert [text for _, _, text in texts] == ["ab", "whole", "ef"]
+    assert [item.text for item in texts] == ["ab", "whole", "ef"]
     assert seen == [("ab cd", ""), ("ef gh", "ab whole")]
 
 
