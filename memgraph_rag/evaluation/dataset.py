@@ -20,7 +20,8 @@ from typing import Any, Literal
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.evaluation.paper_formats import read_paper_set
-from memgraph_rag.types import Document, Turn
+from memgraph_rag.text.chat import render
+from memgraph_rag.types import Document, Message
 
 Span = tuple[str, int, int]
 """The key of a document, and the characters ``[start, end)`` of its text."""
@@ -269,24 +270,15 @@ def _conversations(
     the turn's "text", such as the description of a photo. Turns without words are left out, so no search finds them.
     """
     of_document = {row["doc_id"]: row for row in rows}
-    messages_by_key: dict[str, list[tuple[str, str, str, str]]] = defaultdict(list)
+    said: dict[str, list[tuple[str, Message]]] = defaultdict(list)
     for turn in turns:
         key, speaker = turn["doc_id"], turn["speaker"]
         words = of_document[key]["text"][turn["start"] : turn["end"]].removeprefix(f"{speaker}: ")
         if words.strip():
-            messages_by_key[key].append((turn["turn_id"], speaker, read_time(turn.get("date", "")) or "", words))
-    for key, messages in messages_by_key.items():
-        text, starts, speakers_and_times = "", [], []
-        for turn_id, speaker, time, words in messages:
-            text += "\n\n" if text else ""
-            starts.append((len(text), turn_id))
-            speakers_and_times.append((speaker, f"{time}:00" if time else ""))
-            text += f"{speaker} ({time}): {words}" if time else f"{speaker}: {words}"
-        ends = [*(start for start, _ in starts[1:]), len(text)]
-        spoken = tuple(
-            Turn(start, end, speaker, time)
-            for (start, _), end, (speaker, time) in zip(starts, ends, speakers_and_times, strict=True)
-        )  # fmt: skip
+            said[key].append((turn["turn_id"], Message(speaker, words, read_time(turn.get("date", "")))))
+    for key, messages in said.items():
+        text, spoken = render([message for _, message in messages])
+        starts = [(turn.start, turn_id) for turn, (turn_id, _) in zip(spoken, messages, strict=True)]
         yield key, (Document(text, key=key, title=of_document[key].get("title", ""), turns=spoken), starts)
 
 
