@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from recording_model import RecordingModel
+
 from memgraph_rag import Memory
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 from memgraph_rag.types import Generation, Prompt
@@ -69,19 +71,10 @@ CLAIMS = {
 }
 
 
-class Canned(FakeLanguageModel):
-    """Replies to each request by the document that it shows; merges descriptions into the first words of each.
-
-    Attributes:
-        prompts: all that ``generate`` was asked.
-    """
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.prompts: list[Prompt] = []
+class Canned(RecordingModel):
+    """Replies to each request by the document that it shows; merges descriptions into the first words of each."""
 
     def generate(self, prompts: Sequence[Prompt], **options: Any) -> list[Generation]:
-        self.prompts += prompts
         self._replies.extend(map(self._reply, prompts))
         return super().generate(prompts, **options)
 

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recording_model import RecordingModel
 
 from memgraph_rag.answering.copying import copy_values, phrases
 from memgraph_rag.testing import FakeLanguageModel
-from memgraph_rag.types import Generation, Prompt, Usage
+from memgraph_rag.types import Usage
 
 QUESTION, TURN = "How do I get to work?", "bike got stolen, so it's the Tram for me (line 4)."
-
-
-class Recorder(FakeLanguageModel):
-    """Records the prompts and the schema of the last call."""
-
-    def generate(self, prompts: Sequence[Prompt], **options: Any) -> list[Generation]:
-        self.prompts, self.schema = prompts, options["schema"]
-        return super().generate(prompts, **options)
 
 
 def copied(value: Any, turn: str = TURN) -> str:
@@ -39,17 +31,17 @@ def test_phrases_have_at_most_six_words_and_bare_edges() -> None:
 
 
 def test_model_chooses_among_the_phrases_of_the_turn() -> None:
-    model = Recorder()
+    model = RecordingModel()
     (value,), usage = copy_values(model, QUESTION, [TURN])
-    assert model.schema["properties"]["value"]["enum"] == phrases(TURN)
+    assert model.schemas[0]["properties"]["value"]["enum"] == phrases(TURN)
     assert value == "Tram"  # the first capitalised phrase, by the fake model
     assert usage.model_calls == 1
 
 
 def test_prompt_holds_question_and_turn_in_one_line() -> None:
-    model = Recorder()
+    model = RecordingModel()
     copy_values(model, QUESTION, ["first\nsecond"])
-    ((prompt,),) = [model.prompts]
+    (prompt,) = model.prompts
     assert prompt.inputs == (f"Question: {QUESTION}\nMessage: first second\nAnswer:",)
 
 
@@ -82,9 +74,9 @@ def test_turn_without_words_has_no_value_and_calls_no_model(turn: str) -> None:
 
 
 def test_long_turn_is_read_up_to_its_120th_word() -> None:
-    model = Recorder()
+    model = RecordingModel()
     copy_values(model, QUESTION, [" ".join(f"w{number}" for number in range(200))])
-    assert "w119" in model.schema["properties"]["value"]["enum"]
+    assert "w119" in model.schemas[0]["properties"]["value"]["enum"]
     assert "w120" not in model.prompts[0].inputs[0]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from memories import options
+from recording_model import RecordingModel
 
 from memgraph_rag import Answer, Memory
 from memgraph_rag.answering.what_holds import NEVER_TOLD, STRATEGY
@@ -230,20 +231,8 @@ def test_strategy_answers_without_a_calibrated_judge() -> None:
 # ── whose turns ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class Watching(FakeLanguageModel):
-    """Records all turns that it judges."""
-
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**given)
-        self.judged: list[str] = []
-
-    def judge_turns(self, question: str, turns: Sequence[str]) -> TurnVerdicts:
-        self.judged += turns
-        return super().judge_turns(question, turns)
-
-
 def test_turns_of_another_user_are_never_read() -> None:
-    model = Watching(told=TOLD)
+    model = RecordingModel(told=TOLD)
     with opened(model) as memory:
         say(memory, (BIKE, DAYS[0]))
         say(memory, ("the Tram to work, as ever", DAYS[2]), user="tom")

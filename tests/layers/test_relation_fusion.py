@@ -6,24 +6,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
+from recording_model import RecordingModel
 from tables import table
 
 from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.testing import FakeLanguageModel, FakeModels
-from memgraph_rag.types import LayerRows, Prompt, Segment, make_id
+from memgraph_rag.types import LayerRows, Segment, make_id
 
 NAMESPACE = "tests"
-
-
-class Recording(FakeLanguageModel):
-    def __init__(self, *args, **more) -> None:
-        super().__init__(*args, **more)
-        self.prompts: list[Prompt] = []
-
-    def generate(self, prompts, **more):
-        self.prompts += prompts
-        return super().generate(prompts, **more)
 
 
 def document(*texts: str, key: str = "d", title: str = "") -> SplitDocument:
@@ -85,7 +76,7 @@ def test_relations_stay_as_they_are_without_a_usable_fusion(written: str, notes:
 
 
 def test_fusion_reads_question_background_and_the_segments_of_the_pair():
-    model = Recording([BOTH, json.dumps({"description": FUSED})])
+    model = RecordingModel([BOTH, json.dumps({"description": FUSED})])
     texts = (*TWICE, "It rained in Hull. ")
     split_document = replace(document(*texts, title="A tale"), summary="Ann wed Tom.")
     layer = RelationsLayer(fuses=True)
@@ -130,7 +121,7 @@ def test_fused_relations_of_two_documents_stay_apart():
 def test_many_relations_of_a_pair_fit_small_prompts():
     texts = [f"Ann Lee met Tom Ray in Town{number}. " + "It rained. " * 60 for number in range(20)]
     for window in (1024, 8192):
-        model = Recording(window=window)
+        model = RecordingModel(window=window)
         layer = RelationsLayer(batch_tokens=1024, batch_segments=1, fuses=True)
         (rows,) = layer.build([document(*texts)], namespace=NAMESPACE, models=FakeModels(model))
         fusing = model.prompts[20:]

@@ -11,6 +11,7 @@ import pytest
 from architectures import write_checkpoint
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from recording_model import RecordingModel
 from tables import table
 
 from memgraph_rag.contracts import SplitDocument
@@ -197,18 +198,18 @@ def test_limits_grow_with_the_segments_of_a_batch(sizes: Sequence[int]):
 
 
 def test_schema_allows_the_largest_batch():
-    model = Recording()
+    model = RecordingModel()
     RelationsLayer(batch_tokens=1024).build([many(3)], namespace=NAMESPACE, models=FakeModels(model))
-    largest = max(len(prompt.inputs) for prompt, _, _ in model.asked)
+    largest = max(len(prompt.inputs) for prompt in model.prompts)
     assert largest > 1
-    assert {json.dumps(schema) for _, _, schema in model.asked} == {json.dumps(reply_schema(largest))}
+    assert {json.dumps(schema) for schema in model.schemas} == {json.dumps(reply_schema(largest))}
 
 
 def test_batch_of_one_segment_is_one_extraction_a_segment():
-    model = Recording()
+    model = RecordingModel()
     layer = RelationsLayer(batch_segments=1)
     (rows,) = layer.build([many(4)], namespace=NAMESPACE, models=FakeModels(model))
-    assert [len(prompt.inputs) for prompt, _, _ in model.asked] == [1, 1, 1, 1]
+    assert [len(prompt.inputs) for prompt in model.prompts] == [1, 1, 1, 1]
     assert len({relation.segment_id for relation in rows.relations}) == 4
 
 
@@ -361,43 +362,33 @@ def test_nonsense_follows_the_grammar(tiny: TransformersModel, text: str, pool: 
 # ── the layer ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class Recording(FakeLanguageModel):
-    def __init__(self, *args, **more) -> None:
-        super().__init__(*args, **more)
-        self.asked: list[tuple[Prompt, int, object]] = []
-
-    def generate(self, prompts, *, max_tokens, schema=None, **more):
-        self.asked += [(prompt, max_tokens, schema) for prompt in prompts]
-        return super().generate(prompts, max_tokens=max_tokens, schema=schema, **more)
-
-
 def many(count: int) -> SplitDocument:
     return document(*(f"Ann{n} met Tom{n} at the mill of Oak{n}. " * 12 for n in range(count)), title="A tale")
 
 
 def test_batched_documents_keep_their_relations_apart():
     documents = [document("Ann met Tom.", key="a"), document("Eve met Bob.", key="b")]
-    model = Recording()
+    model = RecordingModel()
     rows = RelationsLayer().build(documents, namespace=NAMESPACE, models=FakeModels(model))
     assert [descriptions(layer_rows) for layer_rows in rows] == [["Ann met Tom."], ["Eve met Bob."]]
     assert [layer_rows.usage.model_calls for layer_rows in rows] == [1, 1]
-    assert len(model.asked) == 2
+    assert len(model.prompts) == 2
 
 
 def test_everything_fits_a_small_window():
-    model = Recording(window=512)
+    model = RecordingModel(window=512)
     RelationsLayer().build([many(9)], namespace=NAMESPACE, models=FakeModels(model))
-    assert len(model.asked) > 1
-    assert all(schema["required"] == ["names", "relations"] for _, _, schema in model.asked)
+    assert len(model.prompts) > 1
+    assert all(schema["required"] == ["names", "relations"] for schema in model.schemas)
 
 
 def test_prompt_names_title_after_shared_beginning():
-    model = Recording()
+    model = RecordingModel()
     layer = RelationsLayer(batch_tokens=1024)
     layer.build([many(4)], namespace=NAMESPACE, models=FakeModels(model))
-    first = [prompt for prompt, _, _ in model.asked]
+    first = list(model.prompts)
     layer.extract("Whom did Ann1 meet?", [many(4)], namespace=NAMESPACE, models=FakeModels(model))
-    second = [prompt for prompt, _, _ in model.asked[len(first) :]]
+    second = model.prompts[len(first) :]
     assert [(prompt.instruction, prompt.inputs) for prompt in first] == [
         (prompt.instruction, prompt.inputs) for prompt in second
     ]
@@ -455,12 +446,12 @@ def test_without_a_question_there_is_no_second_look():
 def test_pool_and_question_fit_a_window_that_a_batch_fills():
     question = "Who met whom at which mill, " * 40
     for pool, question_tokens in ((3, 0), (0, 240)):
-        model = Recording(window=2048)
+        model = RecordingModel(window=2048)
         layer = RelationsLayer(batch_tokens=2048, pool_questions=pool)
         layer.build([many(30)], namespace=NAMESPACE, models=FakeModels(model))
         if question_tokens:
             layer.extract(question, [many(30)], namespace=NAMESPACE, models=FakeModels(model))
-        assert len(model.asked) > 2, "nothing was refused"
+        assert len(model.prompts) > 2, "nothing was refused"
 
 
 @table(
@@ -475,12 +466,12 @@ def test_directed_prompts_tell_the_summary(summary: str, titles: Sequence[str], 
     split_document = many(1)
     headings = [Heading(place * 10, 1, title) for place, title in enumerate(titles)]
     sections = make_sections(NAMESPACE, "d", headings, length=100)
-    model = Recording()
+    model = RecordingModel()
     layer = RelationsLayer(pool_questions=2)
     split_document = replace(split_document, summary=summary, sections=sections)
     layer.build([split_document], namespace=NAMESPACE, models=FakeModels(model))
     layer.extract("Who?", [split_document], namespace=NAMESPACE, models=FakeModels(model))
-    told = [f"The text is from: {expected}\n" in prompt.task for prompt, _, _ in model.asked]
+    told = [f"The text is from: {expected}\n" in prompt.task for prompt in model.prompts]
     assert told == [expected == "A tale", *[True] * (len(told) - 1)]
     assert len(told) >= 3
 
@@ -505,8 +496,8 @@ def test_names_differ_from_pronouns_and_numbers(text: str, can: bool, proper: bo
 def test_points_and_relations_read_the_same_batches():
     read = []
     for layer in (PointsLayer(batch_tokens=768, most_levels=1), RelationsLayer(batch_tokens=768)):
-        model = Recording()
+        model = RecordingModel()
         layer.build([many(9)], namespace=NAMESPACE, models=FakeModels(model))
-        read.append([prompt.inputs for prompt, _, _ in model.asked])
+        read.append([prompt.inputs for prompt in model.prompts])
     assert read[0] == read[1]
     assert len(read[0]) > 2

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from recording_model import RecordingModel
 from tables import table
 
 from memgraph_rag.contracts import LanguageModel
@@ -16,7 +17,7 @@ from memgraph_rag.models.wrappers import turn_judging
 from memgraph_rag.models.wrappers.checked_models import CheckedModel
 from memgraph_rag.models.wrappers.turn_judging import TurnJudging, WrittenVerdicts
 from memgraph_rag.testing import FakeLanguageModel
-from memgraph_rag.types import Generation, Prompt, TurnVerdicts, Usage
+from memgraph_rag.types import TurnVerdicts, Usage
 
 QUESTION, OTHER = "How do I get to work?", "Where do I live?"
 TRAM, BIKE, PLAN = "it's the tram for me now", "rode the bike again", "maybe an e-scooter"
@@ -40,14 +41,10 @@ def judge_of(**told: float) -> tuple[Judge, TurnJudging]:
     return model, TurnJudging(model)
 
 
-class Writer(FakeLanguageModel):
-    """A model without a judge of its own; it records its prompts."""
+class Writer(RecordingModel):
+    """A model without a judge of its own."""
 
     judge_turns: Any = None  # type: ignore[assignment]
-
-    def generate(self, prompts: Sequence[Prompt], **options: Any) -> list[Generation]:
-        self.prompts, self.options = prompts, options
-        return super().generate(prompts, **options)
 
 
 # ── verdicts are kept ────────────────────────────────────────────────────────────────────────────────────────
@@ -182,5 +179,5 @@ def test_all_turns_are_asked_for_in_one_call() -> None:
     (prompt,) = model.prompts
     assert prompt.inputs == ("1. first second", f"2. {BIKE}")
     assert QUESTION in prompt.instruction
-    assert model.options["schema"]["required"] == ["1", "2"]
+    assert model.schemas[0]["required"] == ["1", "2"]
     assert (judged.is_calibrated, judged.usage.model_calls) == (True, 1)

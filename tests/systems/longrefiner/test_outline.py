@@ -10,6 +10,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recording_model import RecordingModel
 from tables import table
 
 from memgraph_rag.contracts import SplitDocument
@@ -167,22 +168,12 @@ def test_reply_with_tags_gives_the_same_outline(skip: str) -> None:
     assert outline(built(STORY, reply), STORY) == outline(built(STORY, REPLY), STORY)
 
 
-class Writer(FakeLanguageModel):
-    """It records prompts and schemas."""
-
-    asked: list[tuple[Prompt, Any]]
-
-    def generate(self, prompts: Sequence[Prompt], **options: Any) -> Any:
-        self.asked = [(prompt, options["schema"]) for prompt in prompts]
-        return super().generate(prompts, **options)
-
-
 def test_trained_model_is_asked_in_the_words_of_its_training() -> None:
     def ask(**options: Any) -> tuple[Prompt, Any]:
-        model = Writer(["<section: A>The mill was...years."])
+        model = RecordingModel(["<section: A>The mill was...years."])
         document = SplitDocument("d", "", segments(STORY))
         OutlineLayer(**options).build([document], namespace="n", models=FakeModels(model, FakeEmbedder()))
-        return model.asked[0]
+        return model.prompts[0], model.schemas[0]
 
     prompt, schema = ask(instruction="Make chapters.")
     assert (prompt.instruction, prompt.task, schema) == ("Make chapters.", "", None)
