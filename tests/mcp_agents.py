@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from mcp import Client
 
 from memgraph_rag.server.memories import Memories
@@ -16,6 +17,9 @@ from memgraph_rag.server.tokens import TokenFolder
 
 ERAS = ["legacy", "2026-07-28"]
 """With the handshake of 2025, and without."""
+
+IN_ONE_ERA = pytest.mark.parametrize("connect", ERAS[1:], indirect=True)
+"""For what is the same whichever protocol it came by."""
 
 
 class Agent:

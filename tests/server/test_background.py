@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
-from mcp_agents import in_loop
+from mcp_agents import IN_ONE_ERA, in_loop
 from memories import FOX, RIVER
 
 from memgraph_rag import Action, Failure, Receipt
@@ -18,7 +18,6 @@ from memgraph_rag.server.memories import Memories
 from memgraph_rag.testing import FakeLanguageModel
 
 SOON = 20.0
-IN_ONE_ERA = pytest.mark.parametrize("connect", ["2026-07-28"], indirect=True)
 
 
 class HeldModel(FakeLanguageModel):

@@ -8,15 +8,12 @@ from typing import Any
 
 import pytest
 from mcp import MCPError
-from mcp_agents import in_loop
+from mcp_agents import IN_ONE_ERA, in_loop
 from memories import FOX
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import StoreLocked
 from memgraph_rag.server.memories import Memories
-
-IN_ONE_ERA = pytest.mark.parametrize("connect", ["2026-07-28"], indirect=True)
-"""For what is the same whichever protocol it came by."""
 
 WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("recall", {}, "got query: Field required"),

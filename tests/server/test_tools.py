@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 from mcp import Client
 from mcp.types import ElicitResult
-from mcp_agents import in_loop
+from mcp_agents import IN_ONE_ERA, in_loop
 from memories import FOX, QUESTION, RIVER
 
 from memgraph_rag.contracts import SearchMode
@@ -17,9 +17,6 @@ from memgraph_rag.server.server import MemoryServer
 from memgraph_rag.server.tools import TOOLS
 from memgraph_rag.testing import FakeLanguageModel
 from memgraph_rag.types import TurnVerdicts
-
-IN_ONE_ERA = pytest.mark.parametrize("connect", ["2026-07-28"], indirect=True)
-"""For what is the same whichever protocol it came by."""
 
 TALK = [
     {"role": "Ann", "content": "I live in Hamburg, near the harbour.", "time": "2026-03-01T10:00"},
