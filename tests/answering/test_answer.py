@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from hand_made import Known
-from memories import FOX, RACES, RIVER, embedder
+from memories import FOX, RACES, RIVER, embedder, fakes
 
 from memgraph_rag import Document, Limits, Memory
 from memgraph_rag.answering.refusal import NOTHING_FOUND
@@ -201,7 +201,7 @@ class Unloadable(FakeEmbedder):
 def test_an_empty_memory_says_so_without_any_model(tmp_path, monkeypatch, was_filled: bool) -> None:
     path = tmp_path / "notes.lbug"
     if was_filled:
-        with Memory(path, model=FakeLanguageModel(), embedder=FakeEmbedder(), recognizer=FakeRecognizer()) as memory:
+        with Memory(path, **fakes()) as memory:
             memory.forget(memory.add(FOX).document_id)
     monkeypatch.setattr(
         "memgraph_rag.models.model_loader.FoundModels._open_language", lambda _: pytest.fail("it was loaded")

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from memories import fakes
 
 from memgraph_rag.answering.update_graph import Learning
 from memgraph_rag.errors import DocumentNotFound, StoreError
 from memgraph_rag.ingestion.graph_building import embed_relations
 from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.memory import Memory
-from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels, FakeRecognizer
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels
 from memgraph_rag.types import DocumentGraph
 
 TEXT = "Ann Lee married Tom Ray in the red mill. Later he sailed to Leeds."
@@ -36,8 +37,7 @@ class Taught:
 
 @pytest.fixture
 def memory(tmp_path: Path):
-    fakes = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
-    with Memory(tmp_path / "notes.lbug", layers=("entities",), **fakes) as memory:
+    with Memory(tmp_path / "notes.lbug", layers=("entities",), **fakes()) as memory:
         yield memory
 
 
@@ -71,8 +71,7 @@ def test_reply_without_relations_stores_no_graph(memory):
 
 
 def test_document_without_entities_is_unchanged(tmp_path):
-    fakes = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
-    with Memory(tmp_path / "notes.lbug", layers=(), **fakes) as memory:
+    with Memory(tmp_path / "notes.lbug", layers=(), **fakes()) as memory:
         receipt = memory.add(TEXT, key="a")
         learn, store = learning(memory, REPLY)
         assert learn("Where?", memory._parts.store.list_segments(receipt.document_id)) == []
@@ -138,9 +137,8 @@ class Listening(RelationsLayer):
 def test_extraction_reads_summary_and_sections_of_each_document(tmp_path: Path):
     text = "# One\n\nAnn Lee met Tom Ray in York. It rained.\n\n# Two\n\n" + "Tom Ray sailed to Leeds. " * 30
     layer = Listening()
-    fakes = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
     with Memory(
-        tmp_path / "notes.lbug", layers=("entities", "points", "outline", layer), segment_tokens=60, **fakes
+        tmp_path / "notes.lbug", layers=("entities", "points", "outline", layer), segment_tokens=60, **fakes()
     ) as memory:
         store = memory._parts.store
         receipts = [memory.add(text, key="a"), memory.add("Ann Lee met Tom Ray.", key="b")]
@@ -156,9 +154,8 @@ def test_extraction_reads_summary_and_sections_of_each_document(tmp_path: Path):
 
 def test_deepening_reads_the_stored_summary(tmp_path: Path):
     text = "Ann Lee met Tom Ray in York. It rained. " + "Tom Ray sailed to Leeds. " * 30
-    fakes = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
     layer = Listening()
-    with Memory(tmp_path / "notes.lbug", layers=("entities", "points"), segment_tokens=60, **fakes) as memory:
+    with Memory(tmp_path / "notes.lbug", layers=("entities", "points"), segment_tokens=60, **fakes()) as memory:
         receipt = memory.add(text, key="a")
         list(memory.deepen(layers=[layer]))
         points = [node.text for node in memory._parts.store.top_nodes([receipt.document_id]) if node.level]

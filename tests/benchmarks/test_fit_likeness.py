@@ -10,11 +10,9 @@ import pytest
 from fit_turns import hands_of
 from histories import TUNED, read_histories
 from logistic import fit_logistic
+from memories import fakes
 
 from memgraph_rag.facts.likeness import BIAS, FIGURES, WEIGHTS, Candidates, estimate_probabilities
-from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
-
-FAKES = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
 
 
 def test_weights_that_made_the_labels_are_found() -> None:
@@ -57,7 +55,7 @@ def test_outcome_is_in_the_order_of_time() -> None:
 def test_run_prints_weights_and_each_hand(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     hands = dict(list(read_histories(TUNED).items())[:2])
     monkeypatch.setattr(fit_likeness, "hands_of", lambda _: hands)
-    assert fit_likeness.main(["--most", "4"], layers=(), **FAKES) == 0
+    assert fit_likeness.main(["--most", "4"], layers=(), **fakes()) == 0
     printed = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in printed[:2]] == list(hands)
     assert all("AUC" in line and "one newest" in line for line in printed[:2])
@@ -75,5 +73,5 @@ def test_files_of_further_hands_are_read(tmp_path: Path) -> None:
 
 
 def test_run_ends_where_the_memory_cannot_be_opened(capsys: pytest.CaptureFixture[str]) -> None:
-    assert fit_likeness.main(["--most", "1"], store="bolt://", **FAKES) == 1
+    assert fit_likeness.main(["--most", "1"], store="bolt://", **fakes()) == 1
     assert "Error: " in capsys.readouterr().err

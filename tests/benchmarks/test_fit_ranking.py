@@ -8,9 +8,9 @@ from pathlib import Path
 import fit_ranking
 import numpy as np
 import pytest
+from memories import fakes
 
 from memgraph_rag.search.ranking import FEATURES, TURN_FEATURES, TURN_WEIGHTS, WHOEVER
-from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 
 
 def test_the_figure_that_tells_gets_the_weight() -> None:
@@ -43,12 +43,11 @@ def test_a_folder_becomes_rows_and_weights(tmp_path: Path, capsys: pytest.Captur
     ]
     for file, rows in (("docs", docs), ("questions", questions)):
         (tmp_path / f"{file}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    fakes = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
-    assert fit_ranking.main([str(tmp_path)], **fakes) == 0
+    assert fit_ranking.main([str(tmp_path)], **fakes()) == 0
     printed = capsys.readouterr().out.splitlines()
     assert any(line.startswith("| all (6) | held-out folds | ") for line in printed)
     assert [line.split(":")[0] for line in printed if ": " in line] == list(FEATURES)
-    assert fit_ranking.main([str(tmp_path / "none")], **fakes) == 1
+    assert fit_ranking.main([str(tmp_path / "none")], **fakes()) == 1
 
 
 def test_a_question_is_refused_where_another_said_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import fit_relevance
 import numpy as np
 import pytest
+from memories import fakes
 
-from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 from memgraph_rag.types import RelevanceCurve
 
 
@@ -29,9 +29,8 @@ def test_the_curve_that_made_the_data_is_found() -> None:
 
 
 def test_folders_become_a_curve_and_rows(paragraphs: Path, talk: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    fakes = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
-    assert fit_relevance.main([str(paragraphs), "--held-out", str(talk)], **fakes) == 0
+    assert fit_relevance.main([str(paragraphs), "--held-out", str(talk)], **fakes()) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].startswith("half ")
     assert [line.split(" | ")[0] for line in printed[-2:]] == ["| paragraphs", "| talk (held out)"]
-    assert fit_relevance.main([str(paragraphs / "none")], **fakes) == 1
+    assert fit_relevance.main([str(paragraphs / "none")], **fakes()) == 1

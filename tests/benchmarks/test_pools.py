@@ -8,10 +8,7 @@ from pathlib import Path
 import pools
 import pytest
 import search_speed
-
-from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
-
-FAKES = {"embedder": FakeEmbedder(), "recognizer": FakeRecognizer(), "model": FakeLanguageModel()}
+from memories import fakes
 
 
 @pytest.fixture
@@ -36,7 +33,7 @@ def columns_of(output: str) -> dict[str, str]:
 
 
 def test_a_pool_of_everything_finds_the_same(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert pools.main([str(folder)], **FAKES) == 0
+    assert pools.main([str(folder)], **fakes()) == 0
 
     columns = columns_of(capsys.readouterr().out)
     assert (columns["segments"], columns["questions"], columns["rows"]) == ("6", "3", "6")
@@ -46,9 +43,9 @@ def test_a_pool_of_everything_finds_the_same(folder: Path, capsys: pytest.Captur
 
 def test_documents_are_found_among_their_copies(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = str(folder / "filled.lbug")
-    assert search_speed.main([str(folder), "--store", store, "--segments", "12", "--questions", "1"], **FAKES) == 0
+    assert search_speed.main([str(folder), "--store", store, "--segments", "12", "--questions", "1"], **fakes()) == 0
 
-    assert pools.main([str(folder), "--store", store, "--segments", "12"], **FAKES) == 0
+    assert pools.main([str(folder), "--store", store, "--segments", "12"], **fakes()) == 0
 
     columns = columns_of(capsys.readouterr().out)
     assert (columns["segments"], columns["rows"]) == ("12", "12")

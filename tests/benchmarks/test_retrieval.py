@@ -7,17 +7,14 @@ from pathlib import Path
 
 import pytest
 import retrieval
+from memories import fakes
 from question_folders import write
-
-from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 
 
 def run(*arguments: object) -> int:
     return retrieval.main(
         [str(argument) for argument in arguments],
-        model=FakeLanguageModel(),
-        embedder=FakeEmbedder(),
-        recognizer=FakeRecognizer(),
+        **fakes(),
         segment_tokens=20,
     )
 

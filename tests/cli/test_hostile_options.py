@@ -12,13 +12,13 @@ from typing import get_args
 
 import pytest
 from click.testing import Result
+from memories import fakes
 from typer.models import ArgumentInfo
 from typer.testing import CliRunner
 
 from memgraph_rag.cli.app import COMMANDS as LISTED
 from memgraph_rag.cli.app import app
 from memgraph_rag.memory import Memory
-from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 
 NUMBERS = ("-1", "0", "9223372036854775808", "1" * 5000, "nan", "inf", "1e400", "")
 TEXTS = ("", " ", "\x1b]0;x\x07\n\r\x9b31m", "\udcff", "x" * 5000, "~nobody-here/x", "/dev/full")
@@ -57,10 +57,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Memory(folder / "notes.lbug", **fakes(), layers=("entities",)) as memory:
         memory.add(folder / "fox.txt", key="fox")
     return folder
-
-
-def fakes() -> dict[str, object]:
-    return {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
 
 
 def tries() -> Iterator[tuple[str, str, list[str], tuple[str, ...]]]:

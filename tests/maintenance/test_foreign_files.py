@@ -10,19 +10,18 @@ import networkx as nx
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from memories import fakes
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import DocumentError, SettingsError
 from memgraph_rag.maintenance.foreign_files import FOREIGN_FORMS
-from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 
 BARN = "Ann found a fox & a <cat> in the Barn."
 
 
 @pytest.fixture
 def memory() -> Iterator[Memory]:
-    fakes = {"embedder": FakeEmbedder(), "model": FakeLanguageModel(), "recognizer": FakeRecognizer()}
-    with Memory(":memory:", layers=("entities",), **fakes) as memory:
+    with Memory(":memory:", layers=("entities",), **fakes()) as memory:
         memory.add(BARN, key="barn", title="Ann: a/b", metadata={"user": "ann", "page": 3})
         memory.add("Bob saw Ann.\x0c", key="bob", title="ann_ a_b")
         memory.add([{"role": "Carla", "content": "Bob left.", "time": "2024-05-01"}], key="chat")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memories import fakes
 
 from memgraph_rag import Document, Memory
 from memgraph_rag.search import index as namespace_index
@@ -21,7 +22,6 @@ from memgraph_rag.search.vectors import RowVectors
 from memgraph_rag.stores.ladybug import file as ladybug_file
 from memgraph_rag.stores.ladybug.kept import KeptIndexes
 from memgraph_rag.stores.ladybug.store import LadybugStore
-from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 
 QUESTIONS = ("Whom did Otto see?", "the hill on 3 May 2024", "What did Zoe say?")
 
@@ -32,7 +32,7 @@ def every_index_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def opened(path: Path, **options: Any) -> Memory:
-    return Memory(path, embedder=FakeEmbedder(), recognizer=FakeRecognizer(), model=FakeLanguageModel(), **options)
+    return Memory(path, **fakes(), **options)
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from memories import fakes
 
 from memgraph_rag import Document, Memory
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.search import pool
-from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 from memgraph_rag.types import Extent
 
 NAMES = ("Otto", "Zoe", "Lund", "Oslo", "Harbour", "Ann", "Bob")
@@ -20,7 +20,7 @@ PLACES = range(30)
 
 
 def opened(path: Path, **options: Any) -> Memory:
-    return Memory(path, embedder=FakeEmbedder(), recognizer=FakeRecognizer(), model=FakeLanguageModel(), **options)
+    return Memory(path, **fakes(), **options)
 
 
 @pytest.fixture

@@ -6,12 +6,13 @@ import math
 
 import pytest
 from hand_made import HandMadeGraph, OneVector, point, segment
+from memories import fakes
 from tables import table
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.search.segments import SegmentSearch
-from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
+from memgraph_rag.testing import FakeEmbedder, FakeRecognizer
 from memgraph_rag.types import Extent, Hit, RelevanceCurve
 
 GRAPH = HandMadeGraph(
@@ -112,9 +113,7 @@ def test_unknown_mode_is_refused_with_known_names(mode: object) -> None:
 def test_longest_names_of_a_question_keep_its_order(tmp_path) -> None:
     with Memory(
         tmp_path / "names.lbug",
-        model=FakeLanguageModel(),
-        embedder=FakeEmbedder(),
-        recognizer=FakeRecognizer(),
+        **fakes(),
         layers=("entities",),
     ) as memory:
         memory.add("Ann Lee met Tom in Warsaw.", key="a")

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from export_samples import SAMPLES
+from memories import fakes
 from tables import table
 
 from memgraph_rag.errors import DocumentError, SettingsError
 from memgraph_rag.lexical.note_links import find_note_links
 from memgraph_rag.memory import Memory
-from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 from memgraph_rag.text.exports import export_files
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.text.exports.formats import read_export
@@ -174,7 +174,7 @@ def test_vault_is_recognised_by_its_settings(tmp_path: Path) -> None:
 
 def test_search_walks_over_links_and_tags(tmp_path: Path) -> None:
     """The kayak's note links to the paddle's; nothing else joins them."""
-    with Memory(":memory:", embedder=FakeEmbedder(), model=FakeLanguageModel(), recognizer=FakeRecognizer()) as memory:
+    with Memory(":memory:", **fakes()) as memory:
         list(memory.add_many(documents_in(write_vault(tmp_path))))
         names = {name for node in ("Kayak", "Paddle") for name in memory_names(memory, node)}
         evidence = memory.search("Who mended the part of my boat?", k=9)

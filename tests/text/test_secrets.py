@@ -11,11 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from memories import fakes
 from tables import table
 
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.memory import Memory
-from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 from memgraph_rag.text.secrets import find_secrets, mask_secrets
 from memgraph_rag.types import Failure, Receipt
 
@@ -139,9 +139,7 @@ def test_mask_keeps_length_and_white_space() -> None:
 
 
 def open_memory(redact: str) -> Memory:
-    return Memory(
-        ":memory:", embedder=FakeEmbedder(), model=FakeLanguageModel(), recognizer=FakeRecognizer(), redact=redact
-    )
+    return Memory(":memory:", **fakes(), redact=redact)
 
 
 CARD = "Ann pays with 4111 1111 1111 1111 for the red fox."
