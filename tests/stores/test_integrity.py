@@ -220,7 +220,7 @@ def test_relation_without_embedding_needs_no_vector(world: World) -> None:
             assert {neighbour.relation.id for neighbour in neighbours} == expected
 
 
-@pytest.mark.parametrize("kind", [harm for harm in HARMS if "embedding" in harm])
+@table("kind", [harm for harm in HARMS if "embedding" in harm])
 def test_reader_refuses_document_without_embedding(world: World, kind: str) -> None:
     text, parameters, _ = HARMS[kind](world)
     asked = world.first.document.id
@@ -233,8 +233,9 @@ def test_reader_refuses_document_without_embedding(world: World, kind: str) -> N
     assert [graph.document.id for graph in world.store.read_graphs([sound, asked])] == [sound, asked]
 
 
-@pytest.mark.parametrize("surfaces", ["{", "7", "[1]", '["abc"]', '[["Alice", "NAME", "x"]]', '[["Alice", "NAME"]]'])
+@table("surfaces", ["{", "7", "[1]", '["abc"]', '[["Alice", "NAME", "x"]]', '[["Alice", "NAME"]]'])
 def test_writer_of_damaged_entity_gets_error(world: World, surfaces: str) -> None:
+    world.store.write(world.first)
     alice = entity_id(world.store.namespace, "alice")
     world.harm("MATCH (e:Entity {id: $id}) SET e.surfaces = $surfaces", id=alice, surfaces=surfaces)
     assert named(world.store.flaws()) == {"miswritten": (alice,)}
@@ -246,9 +247,10 @@ def test_writer_of_damaged_entity_gets_error(world: World, surfaces: str) -> Non
     world.store.forget(world.first.document.id)
 
 
-@pytest.mark.parametrize("metadata", ["{", "7", "[1]"])
+@table("metadata", ["{", "7", "[1]"])
 def test_error_names_document_with_damaged_metadata(world: World, metadata: str) -> None:
     document = world.second.document
+    world.store.write(world.second)
     world.harm("MATCH (d:Document {id: $id}) SET d.metadata = $metadata", id=document.id, metadata=metadata)
     with pytest.raises(StoreError, match=r"'second'.*forget") as caught:
         world.store.documents()
@@ -258,7 +260,7 @@ def test_error_names_document_with_damaged_metadata(world: World, metadata: str)
     assert [record.key for record in world.store.documents()] == ["first"]
 
 
-@pytest.mark.parametrize("citations", ["{", "7", "[1]", '[["Alice"]]'])
+@table("citations", ["{", "7", "[1]", '[["Alice"]]'])
 def test_damaged_question_is_named_and_can_be_forgotten(world: World, citations: str) -> None:
     kept = make_question(world.store.namespace, world.first.segments)
     world.store.keep(kept)
@@ -269,7 +271,7 @@ def test_damaged_question_is_named_and_can_be_forgotten(world: World, citations:
     assert world.store.questions() == []
 
 
-@pytest.mark.parametrize("changes", ["{", "7", "[1]", '[["a", "b", "replaced", "", "x"]]', '[["a", "b", "x", "", 1]]'])
+@table("changes", ["{", "7", "[1]", '[["a", "b", "replaced", "", "x"]]', '[["a", "b", "x", "", 1]]'])
 def test_damaged_changes_are_named_and_can_be_forgotten(world: World, changes: str) -> None:
     kept = make_question(world.store.namespace, world.first.segments)
     edited = make_graph(world.store.namespace, "first", ("Bob slept.",))
