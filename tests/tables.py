@@ -28,7 +28,8 @@ def table(names: str | tuple[str, ...], rows: Iterable[Any]) -> Callable[[Callab
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(test)
-        def whole(**fixtures: Any) -> None:
+        def whole(*drawn: Any, **fixtures: Any) -> None:
+            fixtures |= zip(names_kept, drawn, strict=False)  # hypothesis gives its values in order
             failures: list[str] = []
             for case in cases:
                 try:
@@ -41,6 +42,7 @@ def table(names: str | tuple[str, ...], rows: Iterable[Any]) -> Callable[[Callab
 
         signature = inspect.signature(test)
         kept = [parameter for name, parameter in signature.parameters.items() if name not in columns]
+        names_kept = [parameter.name for parameter in kept]
         whole.__signature__ = signature.replace(parameters=kept)  # pyright: ignore[reportAttributeAccessIssue]
         return whole
 
