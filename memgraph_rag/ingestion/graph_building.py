@@ -10,9 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import chain
-
-import numpy as np
 
 from memgraph_rag.contracts import (
     Embedder,
@@ -26,12 +23,11 @@ from memgraph_rag.errors import MemgraphRagError, ModelNotFound, TokenLimitReach
 from memgraph_rag.ingestion.cost_estimate import log_cost
 from memgraph_rag.ingestion.layer_building import build_layer
 from memgraph_rag.ingestion.planning import PendingDocument, takes
+from memgraph_rag.ingestion.segment_vectors import TitledSegments, embed_grouped, embed_segments
 from memgraph_rag.ingestion.text_language import tell_unknown_language
 from memgraph_rag.layers.growth import join_top_points
-from memgraph_rag.models.embedders.unit_vectors import units
 from memgraph_rag.models.wrappers.token_limit import LimitedModels
-from memgraph_rag.text.context import mix_neighbours, write_in_context
-from memgraph_rag.types import CONTEXT, DocumentGraph, DocumentRecord, LayerRows, Matrix
+from memgraph_rag.types import CONTEXT, DocumentGraph, DocumentRecord, LayerRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,31 +107,30 @@ class GraphBuilder:
         """Build the documents together, and return them with their graphs, in order. One bad document fails them all.
 
         Segments are embedded while layers without a language model are built. They are not embedded while the language
-        model runs, because both would compete for the same cores.
+        model runs, because both would compete for the same cores. Segments of documents that get the layer ``context``
+        are embedded after it is built, together with its texts.
         """
-        rows = [LayerRows() for _ in documents]
+        rows, embed = [LayerRows() for _ in documents], self._models.embedder.embed
         first, writing = _phases(self._layers)
         with ThreadPoolExecutor(1) as executor:
-            texts = [
-                write_in_context(document.record.title, document.segments)
-                if document.is_new and not _waits_for_context(document)
-                else []
-                for document in documents
+            titled: list[TitledSegments] = [
+                (item.record.title, item.segments if item.is_new and not item.lacks(CONTEXT) else (), None)
+                for item in documents
             ]
             tell_unknown_language(self._models.embedder.name, (item.record.language for item in documents))
-            total = sum(map(len, texts))
+            total = sum(len(segments) for _, segments, _ in titled)
             self._report("embedding", 0, total)
-            embedding = executor.submit(embed_grouped, texts, self._models.embedder)
+            embedding = executor.submit(embed_segments, embed, titled)
             self._build_layers(documents, rows, first)
-            segment_vectors = [
-                units(mix_neighbours(vectors, document.segments)) if len(vectors) else vectors
-                for document, vectors in zip(documents, embedding.result(), strict=True)
-            ]
+            segment_vectors = embedding.result()
             self._report("embedding", total, total)
         self._build_layers(documents, rows, writing)
-        segment_vectors = self._embed_in_context(documents, rows, segment_vectors)
+        if waiting := [place for place, document in enumerate(documents) if document.lacks(CONTEXT)]:
+            titled = [(documents[at].record.title, documents[at].segments, rows[at].annotations) for at in waiting]
+            for place, vectors in zip(waiting, embed_segments(embed, titled), strict=True):
+                segment_vectors[place] = vectors
         points = [[point.text for point in document_rows.points] for document_rows in rows]
-        point_vectors = embed_grouped(points, self._models.embedder)
+        point_vectors = embed_grouped(embed, points)
         graphs = [
             DocumentGraph(
                 document=self._record(document, document_rows),
@@ -157,23 +152,6 @@ class GraphBuilder:
         names = {end: name for document in documents for end, name in document.stored_names.items()}
         with_vectors = embed_relations(graphs, names, self._models.embedder)
         return [BuiltDocument(*parts) for parts in zip(documents, rows, with_vectors, strict=True)]
-
-    def _embed_in_context(
-        self, documents: Sequence[PendingDocument], rows: Sequence[LayerRows], vectors: Sequence[Matrix]
-    ) -> list[Matrix]:
-        """Return the vectors, with new vectors for the segments of documents that get the layer ``context``."""
-        texts = [
-            write_in_context(document.record.title, document.segments, document_rows.annotations)
-            if _waits_for_context(document)
-            else []
-            for document, document_rows in zip(documents, rows, strict=True)
-        ]
-        if not any(texts):
-            return list(vectors)
-        return [
-            units(mix_neighbours(new, document.segments)) if _waits_for_context(document) else old
-            for document, old, new in zip(documents, vectors, embed_grouped(texts, self._models.embedder), strict=True)
-        ]
 
     def _build_layers(
         self, documents: Sequence[PendingDocument], rows: list[LayerRows], layers: Sequence[Layer]
@@ -225,11 +203,6 @@ def _phases(layers: Sequence[Layer]) -> tuple[list[Layer], list[Layer]]:
     return first, writing
 
 
-def _waits_for_context(document: PendingDocument) -> bool:
-    """Return whether the segments are embedded only after the layer ``context`` is built, together with its texts."""
-    return document.lacks(CONTEXT)
-
-
 def list_unnamed_ends(graphs: Sequence[DocumentGraph]) -> list[str]:
     """Return the sorted ids of entities that relations of these graphs join and whose names only the store has."""
     return sorted({end for graph in graphs for end in graph.ends} - _list_names(graphs).keys())
@@ -244,9 +217,9 @@ def embed_relations(
         stored_names: the normalised names of the ends in ``list_unnamed_ends``, by entity id.
     """
     descriptions = [[relation.description for relation in graph.relations] for graph in graphs]
-    relation_vectors = embed_grouped(descriptions, embedder)
+    relation_vectors = embed_grouped(embedder.embed, descriptions)
     names = {**stored_names, **_list_names(graphs)}
-    end_vectors = embed_grouped([[names[end] for end in graph.ends] for graph in graphs], embedder)
+    end_vectors = embed_grouped(embedder.embed, [[names[end] for end in graph.ends] for graph in graphs])
     return [
         replace(graph, relation_embeddings=of_relations, end_embeddings=of_ends)
         for graph, of_relations, of_ends in zip(graphs, relation_vectors, end_vectors, strict=True)
@@ -255,13 +228,3 @@ def embed_relations(
 
 def _list_names(graphs: Sequence[DocumentGraph]) -> dict[str, str]:
     return {mention.entity_id: mention.normal for graph in graphs for mention in graph.mentions}
-
-
-def embed_grouped(texts: Sequence[Sequence[str]], embedder: Embedder) -> list[Matrix]:
-    """Return the vectors of each document's texts, one (n, d) matrix per document, with one call of the embedder.
-
-    A document without texts has a matrix without rows.
-    """
-    vectors = embedder.embed(list(chain.from_iterable(texts)))
-    ends = np.cumsum([len(document_texts) for document_texts in texts])
-    return np.split(vectors, ends[:-1]) if len(ends) else []

@@ -60,9 +60,10 @@ def _cut_layer(store: GraphStore, embedder: Embedder, layer: str, record: Docume
     """Return the document without a layer; new segment embeddings are included only if the layer is ``context``."""
     segments = tuple(store.list_segments(record.id))
     left = tuple(name for name in record.layers if name != layer)
-    is_context = layer == CONTEXT  # the stored embeddings include the context
+    embedded = segments if layer == CONTEXT else ()  # the stored embeddings include the context
+    (vectors,) = embed_segments(embedder.embed, [(record.title, embedded, None)])
     return DocumentGraph(
         document=replace(record, layers=left),
         segments=segments,
-        segment_embeddings=embed_segments(embedder.embed, record.title, segments) if is_context else embedder.embed([]),
+        segment_embeddings=vectors,
     )

@@ -69,9 +69,10 @@ def _embed_again(graph: DocumentGraph, vectors: _ScratchVectors) -> DocumentGrap
     """Return the document with new embeddings of the same texts that were embedded when it was added."""
     normals = {mention.entity_id: mention.normal for mention in graph.mentions}
     context = graph.annotations if CONTEXT in graph.document.layers else None
+    (segment_vectors,) = embed_segments(vectors.embed, [(graph.document.title, graph.segments, context)])
     return replace(
         graph,
-        segment_embeddings=embed_segments(vectors.embed, graph.document.title, graph.segments, context),
+        segment_embeddings=segment_vectors,
         point_embeddings=vectors.embed([point.text for point in graph.points]),
         relation_embeddings=vectors.embed([relation.description for relation in graph.relations]),
         end_embeddings=vectors.embed([normals[end] for end in graph.ends]),

@@ -106,6 +106,6 @@ def _segment_vectors(store: GraphStore, embedder: Embedder, segment_ids: Sequenc
     for record in store.documents(sorted({node.document_id for node in store.nodes(segment_ids)})):
         segments = store.list_segments(record.id)
         context = store.annotations(record.id) if CONTEXT in record.layers else None
-        embedded = embed_segments(embedder.embed, record.title, segments, context)
+        (embedded,) = embed_segments(embedder.embed, [(record.title, segments, context)])
         vectors |= {segment.id: vector for segment, vector in zip(segments, embedded, strict=True)}
     return {segment_id: vectors[segment_id] for segment_id in segment_ids if segment_id in vectors}
