@@ -198,7 +198,6 @@ class OpenMemory:
             self.models,
             self.search,
             self.answers,
-            answer_tokens=self.settings.answer_tokens,
             checks_speaker=self.settings.checks in ("all", "speaker"),
             checks_names=self.settings.checks in ("all", "names"),
             extract=answering.Learning(self.store, self.models, learning) if learning else None,

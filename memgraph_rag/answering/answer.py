@@ -87,7 +87,6 @@ class Reading:
 
     Args:
         answers: stores the sentences of each answer, to recognise them when they are added later.
-        answer_tokens: the most tokens of an answer in the style "sentence".
         checks_speaker: whether to refuse an answer if another speaker than the one in the question said it.
         checks_names: whether to refuse an answer if no node that was read has the names of the question, unless the
             nodes are very similar to the question.
@@ -104,7 +103,6 @@ class Reading:
         search: FactSearch,
         answers: GivenAnswers,
         *,
-        answer_tokens: int,
         checks_speaker: bool = True,
         checks_names: bool = True,
         extract: Extract | None = None,
@@ -116,7 +114,6 @@ class Reading:
         self._models = models
         self._search = search
         self._answers = answers
-        self._answer_tokens = answer_tokens
         self._make_rules = partial(RefusalRules, checks_speaker=checks_speaker, checks_names=checks_names)
         self._extract = extract
         self._remarks = remarks
@@ -248,7 +245,7 @@ class Reading:
         if asked.checks and read.stop is not StopReason.ANSWERABLE and not _supports(session, read.trace):
             return WrittenAnswer()
         quotes, segments = read.evidence.quotes, read.evidence.segments
-        writing = write_answer(session, asked.question, asked.style, quotes, max_tokens=self._answer_tokens)
+        writing = write_answer(session, asked.question, asked.style, quotes)
         if not (asked.checks and asks_when(asked.question)):
             return (yield from writing)
         if not any(segment.time for segment in segments):
@@ -312,7 +309,7 @@ class Reading:
             )
         if rewritten is None or asked.find_reached_limit(parts.trace, session.usage + parts.usage) is not None:
             return nothing
-        last = yield from parts.answer(rewritten, asked.style, max_tokens=self._answer_tokens)
+        last = yield from parts.answer(rewritten, asked.style)
         short = last.written.short
         if not short or normalise_words(short).partition(" ")[0] in ("yes", "no") or not asked.has_stored(parts.trace):
             return nothing

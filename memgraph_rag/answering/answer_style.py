@@ -19,6 +19,7 @@ from memgraph_rag.types import AnswerStyle, Citation
 
 _FEW_WORDS = 3  # a sentence of at most so many words is a phrase already: a name, a date, a letter
 _PHRASE_TOKENS = 24
+_SENTENCE_TOKENS = 96
 _PARAGRAPH_TOKENS = 240  # the session reserves as many
 _PHRASE = (
     "Answer the question from the information above, with the shortest phrase that answers it. No sentence.\n\n"
@@ -52,7 +53,7 @@ class WrittenAnswer:
 
 
 def write_answer(
-    session: ReadingSession, question: str, style: AnswerStyle, quotes: Quotes, *, max_tokens: int
+    session: ReadingSession, question: str, style: AnswerStyle, quotes: Quotes
 ) -> Generator[str, None, WrittenAnswer]:
     """Yield the answer in pieces while the model writes it, and return the whole answer.
 
@@ -61,7 +62,6 @@ def write_answer(
 
     Args:
         quotes: the sentences that the answer may cite.
-        max_tokens: the limit of the style "sentence". The other styles have their own limits.
     """
     marked: list[Citation] = []
     if style == "short":
@@ -69,7 +69,7 @@ def write_answer(
     elif style == "detailed":
         pieces = _paragraph(session, question, quotes, marked)
     else:
-        pieces = session.answer(max_tokens=max_tokens)
+        pieces = session.answer(max_tokens=_SENTENCE_TOKENS)
     text = ""
     for piece in pieces:
         text += piece

@@ -341,10 +341,8 @@ def _header(memory: Memory, limits: Limits, *, with_model: bool) -> str:
     if with_model:
         given = [f"{value} {name} at most" for name, value in asdict(limits).items() if value]
         bounds = ", ".join(given) or "no limit of tokens or nodes"
-        settings = (
-            f"window {memory.settings.window}, answers of at most {memory.settings.answer_tokens} tokens, {bounds}"
-        )
-        lines.append(f"language model {memory.language_model.name}, {settings}")
+        window = memory.settings.window
+        lines.append(f"language model {memory.language_model.name}, window {window}, {bounds}")
     return "\n".join([*lines, model_line(memory), intervals_line()])
 
 

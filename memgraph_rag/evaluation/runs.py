@@ -26,7 +26,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _REVISION = 5
 """Raised where the same documents and settings give other outcomes: 5, strategies of papers follow their papers."""
 
-_OF_ANSWERS = ("calibration", "dtype", "window", "answer_tokens", "checks")
+_OF_ANSWERS = ("calibration", "dtype", "window", "checks")
 """Settings that an answer depends on, in addition to the stored documents."""
 
 Progress = Callable[[str, int, int], None]

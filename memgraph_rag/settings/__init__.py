@@ -131,7 +131,6 @@ class Settings(BaseModel):
         300, ge=20, description="Most tokens of one segment; at most half of the window."
     )
     batch_tokens: PositiveInt = Field(1024, ge=512, description="Tokens of one summarising prompt with its output.")
-    answer_tokens: PositiveInt = Field(96, le=240, description="Most tokens of an answer in one sentence.")
     checks: Literal["all", "speaker", "names", "none"] = Field(
         "all",
         description="When to abstain. speaker: the question names one speaker, and another speaker said it. "

@@ -114,11 +114,11 @@ class PartReading:
         yield part
         return part
 
-    def answer(self, question: str, style: AnswerStyle, *, max_tokens: int) -> Generator[Step, None, ReadPart]:
+    def answer(self, question: str, style: AnswerStyle) -> Generator[Step, None, ReadPart]:
         """Read for a question, yield the steps, and return the whole answer (``write_answer``) with its evidence."""
         with self._models.language.open_session(question) as session:
             evidence = yield from self._read(question, session)
-            written = finish(write_answer(session, question, style, evidence.quotes, max_tokens=max_tokens))
+            written = finish(write_answer(session, question, style, evidence.quotes))
             self._read_usage += session.usage
         if asks_when(question):
             written = tell_days(written, evidence.segments)
