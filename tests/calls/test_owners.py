@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from memories import graph_of, options
+from tables import table
 
 from memgraph_rag import Document, Memory
 from memgraph_rag.errors import DocumentError
@@ -52,8 +53,8 @@ def test_tools_of_two_users_store_the_same_words_apart(memory: Memory) -> None:
     assert len(memory.search("peanuts", user="ann")) == 1
 
 
-@pytest.mark.parametrize("text", [SAID, "I like peanuts."], ids=["same text", "other text"])
-@pytest.mark.parametrize(
+@table("text", [SAID, "I like peanuts."])
+@table(
     ("stored", "named"),
     [
         ({"user": "ann"}, {"user": "bob"}),
@@ -74,6 +75,7 @@ def test_document_keeps_its_owner(memory: Memory, stored: dict[str, str], named:
     assert "ann" not in str(refused.value)
     assert isinstance(outcome, Failure)
     assert graph_of(memory) == before
+    memory.forget("note")
 
 
 def test_file_of_another_user_is_refused(memory: Memory, tmp_path: Path) -> None:
@@ -129,18 +131,19 @@ def test_every_page_has_a_reserved_key(memory: Memory) -> None:
             memory.add(SAID, key=record.key)
 
 
-@pytest.mark.parametrize("key", ["session/notes.md", "session/a/b/0/c", "sessions/a/b/0", "my session/a/b/0"])
+@table("key", ["session/notes.md", "session/a/b/0/c", "sessions/a/b/0", "my session/a/b/0"])
 def test_similar_keys_are_free(memory: Memory, key: str) -> None:
     assert memory.add(SAID, key=key).key == key
 
 
-@pytest.mark.parametrize("turns", [12, "see below", "{}", "null", True, "[1]", "[]"])
-def test_metadata_of_pages_make_no_page(tmp_path: Path, turns: Any) -> None:
+def test_metadata_of_pages_make_no_page(tmp_path: Path) -> None:
+    turns: dict[int, Any] = dict(enumerate([12, "see below", "{}", "null", True, "[1]", "[]"]))
     with Memory(tmp_path / "notes.lbug", **options(layers=())) as memory:
-        memory.add(SAID, key="chat", metadata={"user": "ann", "session": "1", "turns": turns})
+        for session, value in turns.items():
+            memory.add(SAID, key=f"chat {session}", metadata={"user": "ann", "session": str(session), "turns": value})
 
     with Memory(tmp_path / "notes.lbug", **options(layers=("entities",))) as memory:
-        assert [receipt.key for receipt in memory.deepen()] == ["chat"]
+        assert [receipt.key for receipt in memory.deepen()] == [f"chat {session}" for session in turns]
 
 
 def test_archive_brings_pages_and_no_others_under_their_keys(tmp_path: Path) -> None:
