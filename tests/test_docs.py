@@ -10,6 +10,7 @@ from types import ModuleType
 
 import pytest
 from pages import blocks
+from tables import table
 from test_architecture import MAY_IMPORT
 
 import memgraph_rag
@@ -187,7 +188,7 @@ def test_lists_look_the_same_on_the_site() -> None:
     assert [line for page in PAGES for line in odd_lists(page)] == []
 
 
-@pytest.mark.parametrize(
+@table(
     ("page", "link", "on_site"),
     [
         ("index.md", "[a](docs/asking.md#b)", "[a](asking.md#b)"),

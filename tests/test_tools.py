@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from memories import FOX, options
+from tables import table
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import SettingsError, StoreError
@@ -218,7 +219,7 @@ def test_tools_of_a_user_neither_find_nor_change_what_is_not_theirs() -> None:
     assert (record.metadata, left) == ({"user": "ann", "session": "spring"}, ["home"])
 
 
-@pytest.mark.parametrize("name", ["", " ", 3])
+@table("name", ["", " ", 3])
 def test_tools_with_a_wrong_user_are_refused(name: object) -> None:
     with (
         Memory(":memory:", **options(layers=())) as memory,

@@ -149,7 +149,7 @@ def test_answer_has_the_requested_form(tmp_path: Path, style: str) -> None:
         assert re.sub(r" \[\d+\]", "", answer.text) == said[style]
 
 
-@pytest.mark.parametrize("style", ["", "long", None, 3, ["short"]])
+@table("style", ["", "long", None, 3, ["short"]])
 def test_unknown_style_is_refused_with_the_known_ones(tmp_path: Path, style: object) -> None:
     memory = Memory(tmp_path / "notes.lbug", model=FakeLanguageModel(), embedder=embedder(), layers=())
     with memory, pytest.raises(SettingsError, match="style as one of 'short', 'sentence', 'detailed', got"):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recording_model import RecordingModel
+from tables import table
 
 from memgraph_rag.answering.copying import copy_values, phrases
 from memgraph_rag.testing import FakeLanguageModel
@@ -58,17 +58,17 @@ def test_value_has_the_spelling_of_the_turn() -> None:
     assert copied("STRASSE", "in der Straße, dort") == "Straße"
 
 
-@pytest.mark.parametrize("value", ["helicopter", "ram", "", " ", ".", 7, None, ["the Tram"], "tram the"])
+@table("value", ["helicopter", "ram", "", " ", ".", 7, None, ["the Tram"], "tram the"])
 def test_value_that_is_no_phrase_gives_the_line(value: Any) -> None:
     assert copied(value) == TURN
 
 
-@pytest.mark.parametrize("reply", ["", "the Tram", "[]", "7", "{}", '{"value": "the Tr', '{"other": "Tram"}'])
+@table("reply", ["", "the Tram", "[]", "7", "{}", '{"value": "the Tr', '{"other": "Tram"}'])
 def test_model_that_ignores_the_schema_gives_the_line(reply: str) -> None:
     assert copy_values(FakeLanguageModel([reply]), QUESTION, [TURN])[0] == [TURN]
 
 
-@pytest.mark.parametrize("turn", ["", " \n ", "?!", "..."])
+@table("turn", ["", " \n ", "?!", "..."])
 def test_turn_without_words_has_no_value_and_calls_no_model(turn: str) -> None:
     assert copy_values(FakeLanguageModel(), QUESTION, [turn]) == ([""], Usage())
 

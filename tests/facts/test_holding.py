@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from memories import options
+from tables import table
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import SettingsError
@@ -56,7 +57,7 @@ def test_newer_value_replaces_no_value_of_another_attribute(memory: Memory) -> N
     assert texts(memory.search("Who carried the piano?", mode="graph"))[0].endswith("carried the piano.")
 
 
-@pytest.mark.parametrize("several", ["", "bike, phone"])
+@table("several", ["", "bike, phone"])
 def test_newer_value_supersedes_none_of_a_noun_with_several_values(several: str) -> None:
     with Memory(":memory:", **options(layers=(), several=several or ())) as memory:
         say(memory, "My bike is a Brompton.", day="2024-03-01", session="a")

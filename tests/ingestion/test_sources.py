@@ -218,7 +218,7 @@ def test_outcomes_are_yielded_before_the_error_is_raised(memory: Memory) -> None
     assert list(outcomes) == []
 
 
-@pytest.mark.parametrize("sources", [None, 5, Document(FOX, "fox")])
+@table("sources", [None, 5, Document(FOX, "fox")])
 def test_sources_that_are_not_iterable_are_refused(memory: Memory, sources: Any) -> None:
     with pytest.raises(SettingsError, match="Expected several sources"):
         memory.add_many(sources)
@@ -239,9 +239,10 @@ def test_str_with_the_name_of_a_file_is_text_with_a_warning(
     assert memory.get(memory._parts.store.list_segments(receipt.document_id)[0].id).text == text  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("text", ["a\x00b", "\ud800", "x" * 255, "x" * 4096, "//notes/garden.md", "no such file", "."])
+@table("text", ["a\x00b", "\ud800", "x" * 255, "x" * 4096, "//notes/garden.md", "no such file", "."])
 def test_other_strings_are_text_without_warning(memory: Memory, text: str) -> None:
     assert memory.add(text, key="text").action is Action.ADDED
+    memory.forget("text")
 
 
 # ── a folder ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tables import table
 
 from memgraph_rag import Document, Memory
 from memgraph_rag.errors import DocumentNotFound, SettingsError
@@ -36,7 +37,7 @@ def test_after_may_be_a_missing_key(listed: Memory) -> None:
     assert listed.documents(after=KEYS[-1], limit=9) == []
 
 
-@pytest.mark.parametrize("arguments", [{"limit": 0}, {"limit": True}, {"after": None}, {"after": "\ud800"}])
+@table("arguments", [{"limit": 0}, {"limit": True}, {"after": None}, {"after": "\ud800"}])
 def test_invalid_page_arguments_are_refused(listed: Memory, arguments: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match=r"Expected (limit|after) as .*, got"):
         listed.documents(**arguments)

@@ -213,7 +213,7 @@ def test_ambiguous_name_finds_the_document_first(memory: Memory) -> None:
         memory.around("Ann", kind="question")
 
 
-@pytest.mark.parametrize("wrong", [{"kind": "node"}, {"most": 0}, {"most": True}, {"most": "many"}])
+@table("wrong", [{"kind": "node"}, {"most": 0}, {"most": True}, {"most": "many"}])
 def test_wrong_arguments_are_refused(memory: Memory, wrong: dict[str, Any]) -> None:
     with pytest.raises(SettingsError):
         memory.around("Ann", **wrong)

@@ -298,7 +298,7 @@ def test_the_graph_never_grows_higher_than_allowed() -> None:
     assert 2 < heights[2] <= 8
 
 
-@pytest.mark.parametrize("attends", [True, False])
+@table("attends", [True, False])
 def test_tree_gives_each_node_one_parent(attends: bool) -> None:
     below = segments("d", 24)
     replies = [f"Here it is:\n\nTom ran to {place}. Ann sat there.\nHe left." for place in range(40)]

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from memories import FOX, RIVER, graph_of, options
+from tables import table
 
 from memgraph_rag import Action, Failure, Limits, Memory, Receipt
 from memgraph_rag.errors import SettingsError
@@ -102,7 +103,7 @@ def test_deepen_does_not_block_add(tmp_path: Path) -> None:
         assert {"entities", "points"} <= set(memory.documents()[0].layers)
 
 
-@pytest.mark.parametrize("seconds", [0, -1, "a minute", float("nan"), True])
+@table("seconds", [0, -1, "a minute", float("nan"), True])
 def test_invalid_limits_are_refused(tmp_path: Path, seconds: Any) -> None:
     with Memory(tmp_path / "notes.lbug", **options()) as memory, pytest.raises(SettingsError, match="Expected seconds"):
         memory.deepen(limits=Limits(seconds=seconds))

@@ -12,6 +12,7 @@ import torch
 from architectures import write_checkpoint
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.errors import DocumentError, ModelError
 from memgraph_rag.models.calibration.calibrate import Plan, calibrate, make_cutter
@@ -131,7 +132,7 @@ def test_threshold_separates_enough_from_too_little() -> None:
     assert fitted.measured["yes_auc_among_all"].mean == 0
 
 
-@pytest.mark.parametrize("yes", [0.0, -0.2])
+@table("yes", [0.0, -0.2])
 def test_random_yes_keeps_threshold_of_paper(yes: float) -> None:
     fitted = fit(readings(yes=yes), heads=1, seed=0)
     assert fitted.yes_threshold == 0.5

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from memories import FOX, options
+from tables import table
 from typer.testing import CliRunner
 
 from memgraph_rag import Memory
@@ -92,7 +93,7 @@ def test_measured_calibration_is_kept(tmp_path: Path, monkeypatch: pytest.Monkey
         find_calibration(Narrow(), tmp_path)
 
 
-@pytest.mark.parametrize("name", PACKAGED_EMBEDDERS)
+@table("name", PACKAGED_EMBEDDERS)
 def test_packaged_embedders_have_calibrations(name: str) -> None:
     record = EmbedderCalibration.model_validate_json(find_shipped_file(name).read_bytes())
     assert record.embedder == name

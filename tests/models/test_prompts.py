@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from memories import FOX, options
+from tables import table
 
 from memgraph_rag import Memory
 from memgraph_rag.models.embedders.embedder import SentenceEmbedder
@@ -20,7 +21,7 @@ from memgraph_rag.models.model_loader import open_embedder
 from memgraph_rag.settings import Settings
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "question", "passage"),
     [
         ("multilingual-e5-small", "query: ", "passage: "),

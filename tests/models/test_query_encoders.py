@@ -10,6 +10,7 @@ import torch
 from memories import FOX, options
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Router, Transformer
+from tables import table
 from transformers import BertConfig, BertModel, BertTokenizerFast
 
 from memgraph_rag import Memory
@@ -83,7 +84,7 @@ class Apart(FakeEmbedder):
         return self.embed(texts)
 
 
-@pytest.mark.parametrize("mode", ["graph", "vector", "hybrid"])
+@table("mode", ["graph", "vector", "hybrid"])
 def test_search_embeds_the_question_as_a_query(mode: str) -> None:
     embedder = Apart(8)
     with Memory(":memory:", **options(embedder=embedder, layers=())) as memory:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.contracts import Named
 from memgraph_rag.models.recognizers.texts import clean_names, cut_pieces, make_readable
@@ -45,7 +45,7 @@ def test_spans_are_cleaned() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "names"),
     [
         ("Hugendubel,28.90", ["Hugendubel"]),

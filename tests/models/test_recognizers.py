@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.contracts import EntityRecognizer, Named
 from memgraph_rag.errors import ModelError, ModelNotFound, SettingsError
@@ -474,13 +475,13 @@ def test_missing_recognizer_is_an_error_that_says_how_to_install(nothing_install
         find_recognizer(choice)
 
 
-@pytest.mark.parametrize("choice", ["spacy/no_such_package", "spacy/..", "spacy/a.b", "spacy/os"])
+@table("choice", ["spacy/no_such_package", "spacy/..", "spacy/a.b", "spacy/os"])
 def test_unknown_package_of_names_is_refused(choice: str) -> None:
     with pytest.raises(ModelNotFound):
         find_recognizer(choice)
 
 
-@pytest.mark.parametrize("choice", ["", "nltk", "rules/x", "AUTO", "/"])
+@table("choice", ["", "nltk", "rules/x", "AUTO", "/"])
 def test_an_unknown_choice_answers_with_the_known_ones(choice: str) -> None:
     with pytest.raises(SettingsError, match="auto, stanza, stanza/de, spacy"):
         find_recognizer(choice)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
+from tables import table
 
 from memgraph_rag.models.engine.sampling import Sampler, greedy
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+@table("dtype", [torch.bfloat16, torch.float16, torch.float32])
 def test_greedy_takes_the_first_of_equal_logits(dtype: torch.dtype):
     logits = torch.zeros(3, 2, 20_000, dtype=dtype)
     logits[0, 0, [700, 19_000]] = 2

@@ -161,12 +161,12 @@ def test_cut_reply_counts_up_to_its_end(reply: str, verdicts: tuple[float, ...])
     assert written(reply, TRAM, PLAN, BIKE) == verdicts
 
 
-@pytest.mark.parametrize("reply", ["", "the tram", "[1, 2]", "7", "null", '{"1": 7, "2": ["tram"]}', '{"9": "tram"}'])
+@table("reply", ["", "the tram", "[1, 2]", "7", "null", '{"1": 7, "2": ["tram"]}', '{"9": "tram"}'])
 def test_nonsense_reply_gives_zero_verdicts(reply: str) -> None:
     assert written(reply, TRAM, BIKE) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize(("turns", "is_calibrated"), [(7, True), (8, False)])
+@table(("turns", "is_calibrated"), [(7, True), (8, False)])
 def test_model_that_copies_every_message_does_not_count(turns: int, is_calibrated: bool) -> None:
     reply = json.dumps({str(number): TRAM for number in range(1, turns + 1)})
     judged = WrittenVerdicts(FakeLanguageModel([reply])).judge_turns(QUESTION, [TRAM] * turns)

@@ -13,6 +13,7 @@ from typing import Any
 import canned
 import pytest
 from canned import ENTITIES, TEXTS, Canned, memory_parts, open_canned
+from tables import table
 
 from memgraph_rag import Memory, Receipt
 from memgraph_rag.systems.graphrag import CommunitiesLayer, ElementsLayer, ElementSummariesLayer, GraphragLocal
@@ -282,7 +283,7 @@ def test_drift_answers_follow_ups_by_local_search(tmp_path: Path) -> None:
     assert len({step.node.id for step in answer.trace}) == len(answer.trace)
 
 
-@pytest.mark.parametrize(
+@table(
     ("reply", "note"),
     [
         ("nonsense", "unreadable reply"),
