@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 Arguments = Mapping[str, Any]
 """Keyword arguments, as JSON values."""
@@ -24,6 +24,8 @@ class Build:
         layers: the layers to build, each with its arguments.
         settings: settings of the memory that differ from those of the run.
     """
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}  # of a table's file
 
     layers: Mapping[str, Arguments] = field(default_factory=dict)
     settings: Arguments = field(default_factory=dict)

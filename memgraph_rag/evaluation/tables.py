@@ -30,13 +30,6 @@ class _Record(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class BuildOfTable(_Record):
-    """How documents are stored for some rows of a table, as its file says it: see ``methods.Build``."""
-
-    layers: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
-    settings: Mapping[str, Any] = Field(default_factory=dict)
-
-
 class Row(_Record):
     """One method of a table; see ``methods.Method``.
 
@@ -93,7 +86,7 @@ class Table(_Record):
     setting: Literal["corpus", "closed"] = "corpus"
     metrics: Sequence[str]
     costs: Sequence[CostName] = ("nodes", "prompt_tokens", "seconds")
-    builds: Mapping[str, BuildOfTable] = Field(default_factory=dict)
+    builds: Mapping[str, Build] = Field(default_factory=dict)
     rows: Sequence[Row] = Field(min_length=1)
     win_rates: WinRates | None = None
 
@@ -128,9 +121,7 @@ class Table(_Record):
         return row.printed.get(dataset.removesuffix(" closed"), {}).get(metric) if row else None
 
     def _list_methods(self, row: Row) -> list[Method]:
-        of_table = self.builds.get(row.build, BuildOfTable())
-        build = Build(of_table.layers, of_table.settings)
-        methods = []
+        build, methods = self.builds.get(row.build, Build()), []
         for values in product(*row.sweep.values()):
             swept = dict(zip(row.sweep, values, strict=True))
             name = " ".join([row.method, *(f"{argument}={value}" for argument, value in swept.items())])
