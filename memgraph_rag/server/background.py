@@ -141,9 +141,9 @@ class Deepener:
         return not self._thread.is_alive()
 
     def _work(self) -> None:
-        while self._has_work():
+        while group := self._next_group():
             try:
-                self._build(self._next_group())
+                self._build(group)
             except _Stopped:
                 return
             finally:
@@ -151,24 +151,20 @@ class Deepener:
                     self._memory, self._group, self._doing = None, [], ""
                     self._changed.notify_all()
 
-    def _has_work(self) -> bool:
-        """Wait for a document, and return True; return False if the server is closing."""
+    def _next_group(self) -> list[_Task]:
+        """Wait for a document, and return it with the next ones of its memory; none if the server is closing."""
         with self._changed:
             self._changed.wait_for(lambda: bool(self._waiting) or self._is_closing)
-            return not self._is_closing
-
-    def _next_group(self) -> list[_Task]:
-        """Return the next group: documents of the memory of the oldest task. It is empty if the server is closing."""
-        with self._changed:
-            if self._waiting:
-                self._memory = self._waiting[0].memory
-                self._group = _first_group(task for task in self._waiting if task.memory is self._memory)
-                for task in self._group:
-                    self._waiting.remove(task)
+            if self._is_closing:
+                return []
+            self._memory = self._waiting[0].memory
+            self._group = _first_group(task for task in self._waiting if task.memory is self._memory)
+            for task in self._group:
+                self._waiting.remove(task)
             return list(self._group)
 
     def _build(self, tasks: Sequence[_Task]) -> None:
-        """Build documents together. If that raises, build each document without an outcome alone."""
+        """Build documents together. If that raises, as if one was forgotten, build those without an outcome alone."""
         try:
             self._deepen(tasks)
         except Exception as error:  # of a layer or a model, too; the thread goes on with the next document
@@ -183,23 +179,15 @@ class Deepener:
     def _deepen(self, tasks: Sequence[_Task]) -> None:
         from memgraph_rag import Failure
 
-        for task in tasks:
-            try:
-                task.memory.documents(documents=[task.document_id])
-            except DocumentNotFound as error:  # forgotten while it waited; the others are built together
-                self._settle([task], error)
-        stored = [task for task in tasks if task in self._group]
-        if not stored:
-            return
-        memory, by_name = stored[0].memory, {name: task for task in stored for name in (task.document_id, task.key)}
-        for outcome in memory.deepen([task.document_id for task in stored], layers=self._layers):
+        memory, by_name = tasks[0].memory, {name: task for task in tasks for name in (task.document_id, task.key)}
+        for outcome in memory.deepen([task.document_id for task in tasks], layers=self._layers):
             error = outcome.error if isinstance(outcome, Failure) else None
             name = outcome.source if isinstance(outcome, Failure) else outcome.document_id
             if task := by_name.get(name):
                 self._settle([task], error)
             elif error is not None:  # from a layer of the memory
                 self._record_failure(memory.namespace, name, error)
-        self._settle(stored)  # a document that lacked no layer has no outcome
+        self._settle(tasks)  # a document that lacked no layer has no outcome
 
     def _settle(self, tasks: Sequence[_Task], error: Exception | None = None) -> None:
         """Record that documents are built, or failed with an error. A forgotten document counts as neither."""

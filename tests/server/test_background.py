@@ -150,9 +150,8 @@ async def test_documents_that_wait_are_built_together(connect, open_memories) ->
     async with connect(served) as agent:
         await agent("remember", text=FOX, key="fox")
         assert model.started.wait(SOON)
-        for key in ("river", "other river", "gone", "changed"):
+        for key in ("river", "other river", "changed"):
             await agent("remember", text=RIVER, key=key)
-        await agent("forget", name="gone")
         model.let_go.set()
         assert served.wait(SOON)
         status = await agent("status")
@@ -210,13 +209,10 @@ class Told:
         self.crashes: dict[str, Exception] = {}  # of all that is built with such a document
         self.gone: set[str] = set()
 
-    def documents(self, documents: Sequence[str]) -> list[object]:
-        if self.gone & set(documents):
-            raise DocumentNotFound("Gone.")
-        return []
-
     def deepen(self, documents: Sequence[str], **_: object) -> Iterator[Receipt | Failure]:
         self.groups.append(list(documents))
+        if self.gone & set(documents):
+            raise DocumentNotFound("Gone.")
         assert self.goes_on.wait(SOON)
         for name in sorted(documents):
             if name in self.crashes:
@@ -289,7 +285,7 @@ def test_failed_group_is_built_one_by_one(deepener: Deepener, error: Exception) 
     assert (deepener.backlog("ann").built, deepener.backlog("ann").failures) == (4, failures)
 
 
-def test_forgotten_documents_leave_their_group(deepener: Deepener) -> None:
+def test_forgotten_document_does_not_stop_its_group(deepener: Deepener) -> None:
     memory = Told()
     memory.gone = {"b", "lost"}
     follow(deepener, memory, "first")
@@ -299,7 +295,7 @@ def test_forgotten_documents_leave_their_group(deepener: Deepener) -> None:
     assert deepener.wait(SOON)
     follow(deepener, memory, "lost")
     assert deepener.wait(SOON)
-    assert memory.groups == [["first"], ["a", "c"]]
+    assert memory.groups == [["first"], ["a", "b", "c"], ["a"], ["b"], ["c"], ["lost"]]
     assert backlog_of(deepener) == (0, 3, 0)
 
 
