@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -85,12 +86,7 @@ def add(
             outcomes = _add_alone(add_one, next(iter(given)), as_json=as_json)
         else:
             outcomes = memory.add_many(given, metadata=described, ray=ray)
-        results = _forms(given.names, bars.show_waiting(outcomes, "adding"))
-        failed = _show_json(results, given.folders) if as_json else _show_lines(results)
-    if not as_json:
-        _show_left_out(given.folders)
-    if failed:
-        raise typer.Exit(1)
+        _show(_name_failures(bars.show_waiting(outcomes, "adding"), given.names), given.folders, as_json=as_json)
 
 
 def deepen(
@@ -117,10 +113,7 @@ def deepen(
         outcomes = memory.deepen(
             documents or None, layers=chosen, limits=memgraph_rag.Limits(tokens=max_tokens, seconds=max_seconds)
         )
-        results = _outcome_forms(bars.show_waiting(outcomes, "building"))
-        failed = _show_json(results) if as_json else _show_lines(results)
-    if failed:
-        raise typer.Exit(1)
+        _show(bars.show_waiting(outcomes, "building"), as_json=as_json)
 
 
 def remove_layer(
@@ -134,10 +127,7 @@ def remove_layer(
     A document without the layer is unchanged. If a document fails, the others go on, and the exit status is 1.
     """
     with place.open_existing() as memory:
-        results = _outcome_forms(memory.maintenance.remove_layer(layer, documents or None))
-        failed = _show_json(results) if as_json else _show_lines(results)
-    if failed:
-        raise typer.Exit(1)
+        _show(memory.maintenance.remove_layer(layer, documents or None), as_json=as_json)
 
 
 def _check_usage(names: Sequence[str], *, named: bool, ray: str | None) -> None:
@@ -202,29 +192,31 @@ class _Sources:
                 yield source
 
 
-def _forms(names: Sequence[str], outcomes: Iterable[Receipt | Failure]) -> Iterator[tuple[bool, dict[str, Any]]]:
-    """Yield, as each outcome arrives, whether the source was added and the plain form of its receipt or failure.
+def _name_failures(outcomes: Iterable[Receipt | Failure], names: Sequence[str]) -> Iterator[Receipt | Failure]:
+    """Yield the outcomes; a failure has the name of its source.
 
     Args:
-        names: the names of the sources, in the order of the outcomes; a failure shows the name of its source.
+        names: the names of the sources, in the order of the outcomes.
     """
-    for place, (added, form) in enumerate(_outcome_forms(outcomes)):
-        yield added, form if added else form | {"source": names[place]}
+    for place, outcome in enumerate(outcomes):
+        yield outcome if isinstance(outcome, memgraph_rag.Receipt) else replace(outcome, source=names[place])
 
 
-def _outcome_forms(outcomes: Iterable[Receipt | Failure]) -> Iterator[tuple[bool, dict[str, Any]]]:
-    """Yield for each outcome whether it is a receipt, and its plain form."""
-    for outcome in outcomes:
-        yield isinstance(outcome, memgraph_rag.Receipt), outcome.as_dict()
+def _show(outcomes: Iterable[Receipt | Failure], folders: Sequence[Folder] | None = None, *, as_json: bool) -> None:
+    """Print one line for each outcome as it arrives, or all as one JSON object, then the skipped files of folders.
 
-
-def _show_lines(results: Iterable[tuple[bool, dict[str, Any]]]) -> int:
-    """Print one line for each source as it arrives, and return the number of failures."""
-    out, failed = render.to_stdout(), 0
-    for added, form in results:
-        failed += not added
-        out.print(render.receipt_line(form) if added else render.failure_line(form), soft_wrap=True)
-    return failed
+    Raises:
+        typer.Exit: there was a failure.
+    """
+    done = [*outcomes] if as_json else render.print_outcomes(outcomes)
+    if as_json:
+        left_out = [item for folder in folders or () for item in folder.left_out.items()]
+        listed = [{"path": str(path), "reason": reason} for path, reason in left_out]
+        render.write_outcomes(done, **({} if folders is None else {"left_out": listed}))
+    else:
+        _show_left_out(folders or ())
+    if not all(isinstance(outcome, memgraph_rag.Receipt) for outcome in done):
+        raise typer.Exit(1)
 
 
 def _show_left_out(folders: Iterable[Folder]) -> None:
@@ -237,23 +229,6 @@ def _show_left_out(folders: Iterable[Folder]) -> None:
             logger.debug("left out: %s (%s)", sanitize.plain(str(path)), reason)
         for line in render.format_left_out(folder.path, folder.left_out, of_kind=folder.OF_KIND):
             render.to_stderr().print(line, soft_wrap=True)
-
-
-def _show_json(results: Iterable[tuple[bool, dict[str, Any]]], folders: Sequence[Folder] | None = None) -> int:
-    """Print the results of all sources as one JSON object, and return the number of failures.
-
-    Args:
-        folders: if given, the object also lists the files of these folders that were skipped.
-    """
-    receipts, failures = [], []
-    for added, form in results:
-        (receipts if added else failures).append(form)
-    form: dict[str, Any] = {"receipts": receipts, "failures": failures}
-    if folders is not None:
-        left_out = [(path, reason) for folder in folders for path, reason in folder.left_out.items()]
-        form["left_out"] = [{"path": str(path), "reason": reason} for path, reason in left_out]
-    json_output.write_json(form)
-    return len(failures)
 
 
 def forget(
@@ -278,27 +253,26 @@ def forget(
     if document is None or user is not None or session is not None:
         raise typer.BadParameter("name a document, or --user and perhaps --session")
     with place.open_existing() as memory:
-        if question:
-            memory.forget(question=document)
-            form: dict[str, Any] = {"question": document, "action": "forgotten"}
-        else:
-            form = memory.forget(document).as_dict()
+        if not question:
+            receipt = memory.forget(document)
+            if as_json:
+                json_output.write_json(receipt.as_dict())
+            else:
+                render.print_outcomes([receipt])
+            return
+        memory.forget(question=document)
     if as_json:
-        json_output.write_json(form)
-    elif question:
-        render.to_stdout().print(sanitize.label(f"forgotten  {document}"), markup=False, soft_wrap=True)
+        json_output.write_json({"question": document, "action": "forgotten"})
     else:
-        render.to_stdout().print(render.receipt_line(form), soft_wrap=True)
+        render.to_stdout().print(sanitize.label(f"forgotten  {document}"), markup=False, soft_wrap=True)
 
 
 def _forget_user(place: Place, user: str, session: str | None, *, as_json: bool) -> None:
     with place.open_existing() as memory:
-        forms = [receipt.as_dict() for receipt in memory.forget(user=user, session=session)]
+        receipts = memory.forget(user=user, session=session)
     if as_json:
-        json_output.write_json({"receipts": forms})
+        json_output.write_json({"receipts": [receipt.as_dict() for receipt in receipts]})
         return
-    for form in forms:
-        render.to_stdout().print(render.receipt_line(form), soft_wrap=True)
-    if not forms:
+    if not render.print_outcomes(receipts):
         whose = user if session is None else f"{user}, session {session}"
         render.to_stdout().print(sanitize.label(f"nothing is stored of {whose}"), markup=False, soft_wrap=True)

@@ -50,7 +50,7 @@ def demo(
         if fresh and any(record.key == story.key for record in memory.documents()):
             memory.forget(story.key)  # and the kept questions with it
         (receipt,) = bars.show_waiting(map(memory.add, [story]), "adding")
-        out.print(render.receipt_line(receipt.as_dict()), soft_wrap=True)
+        render.print_outcomes([receipt])
         for question in QUESTIONS:
             _show_question(memory, question, bars, out)
     out.print(f"\nAsk it yourself:  {_command(place)}", style="dim", markup=False, soft_wrap=True)

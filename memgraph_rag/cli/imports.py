@@ -7,14 +7,14 @@ import.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memgraph_rag.cli import json_output, render, sanitize
+from memgraph_rag.cli import render, sanitize
 from memgraph_rag.cli.options import Json, Place
 from memgraph_rag.cli.progress import Bars, cost_lines
 from memgraph_rag.display import show
@@ -91,13 +91,12 @@ def import_files(
         outcomes: list[Receipt | Failure] = []
         for source in sources:
             if (format_name or _recognise(source)) == _ARCHIVE:
-                outcomes += _show(memory.maintenance.import_from(_path(source)), as_json=as_json)
+                stored = memory.maintenance.import_from(_path(source))
+                outcomes += stored if as_json else render.print_outcomes(stored)
             else:
                 outcomes += _import_export(memory, Path(source), format_name, user, bars, as_json=as_json)
     if as_json:
-        receipts = [outcome.as_dict() for outcome in outcomes if isinstance(outcome, Receipt)]
-        failures = [outcome.as_dict() for outcome in outcomes if isinstance(outcome, Failure)]
-        json_output.write_json({"receipts": receipts, "failures": failures})
+        render.write_outcomes(outcomes)
     if any(isinstance(outcome, Failure) for outcome in outcomes):
         raise typer.Exit(1)
 
@@ -139,24 +138,14 @@ def _set_owner(document: Document, user: str | None) -> Document:
     return replace(document, metadata={**document.metadata, USER: user, SESSION: document.key})
 
 
-def _show(receipts: Iterable[Receipt], *, as_json: bool) -> Iterator[Receipt]:
-    for receipt in receipts:
-        if not as_json:
-            render.to_stdout().print(render.receipt_line(receipt.as_dict()), soft_wrap=True)
-        yield receipt
-
-
 def _show_summary(name: str, path: Path, outcomes: Sequence[Receipt | Failure]) -> None:
     """Print a line for each failure, and one line with the numbers of the other outcomes and of their notes."""
-    out = render.to_stdout()
-    actions, notes = Counter[str](), Counter[str]()
+    render.print_outcomes(outcome for outcome in outcomes if isinstance(outcome, Failure))
+    actions = Counter("failed" if isinstance(outcome, Failure) else outcome.action.value for outcome in outcomes)
+    notes = Counter[str]()
     for outcome in outcomes:
-        if isinstance(outcome, Failure):
-            out.print(render.failure_line(outcome.as_dict()), soft_wrap=True)
-            actions["failed"] += 1
-        else:
-            actions[outcome.action.value] += 1
-            notes.update(outcome.notes)
+        notes.update({} if isinstance(outcome, Failure) else outcome.notes)
     counts: dict[str, Any] = {"conversations": len(outcomes), **actions, **notes}
     numbers = "  ".join(f"{what}: {count:,}" for what, count in counts.items())
-    out.print(sanitize.label(f"imported   {name}  {show(path)}  {numbers}"), markup=False, soft_wrap=True)
+    line = sanitize.label(f"imported   {name}  {show(path)}  {numbers}")
+    render.to_stdout().print(line, markup=False, soft_wrap=True)

@@ -15,13 +15,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+import memgraph_rag
+from memgraph_rag.cli.json_output import write_json
 from memgraph_rag.cli.sanitize import label, plain
 from memgraph_rag.cli.sanitize import line as _line
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from memgraph_rag import Answer
+    from memgraph_rag import Answer, Failure, Receipt
     from memgraph_rag.types import Change
 
 _LEAST_SHARE = 0.01
@@ -183,7 +185,25 @@ def change_line(change: Change) -> str:
 # ── documents ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def receipt_line(receipt: Mapping[str, Any]) -> Text:
+def print_outcomes(outcomes: Iterable[Receipt | Failure]) -> list[Receipt | Failure]:
+    """Print one line for each receipt and failure as it arrives, and return all of them."""
+    out, printed = to_stdout(), list[Any]()
+    for outcome in outcomes:
+        printed.append(outcome)
+        made = isinstance(outcome, memgraph_rag.Receipt)
+        out.print((_receipt_line if made else _failure_line)(outcome.as_dict()), soft_wrap=True)
+    return printed
+
+
+def write_outcomes(outcomes: Iterable[Receipt | Failure], **more: object) -> None:
+    """Print receipts and failures, and ``more``, as one JSON object."""
+    receipts, failures = list[dict[str, Any]](), list[dict[str, Any]]()
+    for outcome in outcomes:
+        (receipts if isinstance(outcome, memgraph_rag.Receipt) else failures).append(outcome.as_dict())
+    write_json({"receipts": receipts, "failures": failures, **more})
+
+
+def _receipt_line(receipt: Mapping[str, Any]) -> Text:
     """Return a receipt as one line: the action, the key, the counts, notes and cost."""
     line = Text(f"{receipt['action']:<9}  ", style="green")
     line.append(label(receipt["key"]), style="bold")
@@ -207,7 +227,7 @@ def receipt_line(receipt: Mapping[str, Any]) -> Text:
     return line
 
 
-def failure_line(failure: Mapping[str, Any]) -> Text:
+def _failure_line(failure: Mapping[str, Any]) -> Text:
     """Return a failure as one line: the source and the error."""
     line = Text("failed     ", style="red")
     line.append(label(failure["source"]), style="bold")
