@@ -84,7 +84,8 @@ def graph(findings: list[dict[str, str]]) -> dict[str, str]:
 
 
 def test_a_damaged_graph_fails_until_it_is_repaired(cli, weights, fox, tmp_path) -> None:
-    assert (graph(cli.json("doctor"))["state"], graph(cli.json("doctor"))["found"]) == ("ok", "whole")
+    whole = graph(cli.json("doctor"))
+    assert (whole["state"], whole["found"]) == ("ok", "whole")
     harm(tmp_path / "notes.lbug", "MATCH (s:Segment) SET s.embedding = NULL")
 
     finding = graph(cli.json("doctor", status=1))
