@@ -58,7 +58,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # The outermost rooms use the public API; the command line also starts servers and asks what is installed.
     "cli": {ROOT, *CONTRACTS, *ROOMS, *OPERATIONS, "memory", "open_memory", "evaluation", "server", "agents"},
     "__main__": {"cli"},
-    "evaluation": {ROOT, *BASE, "contracts", "memory", "settings"},
+    "evaluation": {ROOT, *BASE, "contracts", "memory", "settings", "text"},
     "server": {ROOT, *BASE},
     "integrations": {*BASE, "contracts", "memory", "asynchronous", "tools"},
 }
