@@ -104,7 +104,7 @@ class GraphAsOf:
         return find_best(
             lambda count: self._graph.expand(entity_ids, vector=vector, k=count, documents=documents),
             k,
-            lambda neighbour: neighbour.relation.segment_id in self._as_of.segments,
+            lambda near: [each for each in near if each.relation.segment_id in self._as_of.segments],
         )
 
     def segments_naming(
@@ -114,7 +114,7 @@ class GraphAsOf:
         return find_best(
             lambda count: self._graph.segments_naming(entity_ids, vector=vector, k=count, documents=documents),
             k,
-            self._counts,
+            lambda hits: list(filter(self._counts, hits)),
         )
 
     def annotations(self, document_id: str) -> list[Annotation]:

@@ -15,13 +15,13 @@ from memgraph_rag.contracts import Models, Progress, SplitDocument
 from memgraph_rag.facts.own_words import own_words
 from memgraph_rag.facts.plans import plans
 from memgraph_rag.facts.statements import statements
+from memgraph_rag.facts.wishes import WISHES
 from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.lexical.roles import is_user
 from memgraph_rag.types import Annotation, LayerRows, Segment
 from memgraph_rag.types.facts import DAYS, FACTS
 
 _MOST_FACTS = 32  # of one segment
-_WISHES = frozenset({"instruction", "preference"})
 
 
 class FactsLayer:
@@ -88,7 +88,7 @@ def _find_days(segment: Segment, words: str) -> Iterator[Annotation]:
 
 def _find_facts(segment: Segment, words: str) -> Iterator[Annotation]:
     for statement in statements(words):
-        if statement.kind in _WISHES and not is_user(segment.speaker):
+        if statement.kind in WISHES and not is_user(segment.speaker):
             continue
         properties = {
             "attribute": statement.attribute,

@@ -20,9 +20,6 @@ from memgraph_rag.lexical.tokenize import keywords, stem
 
 PlanKind = Literal["task", "decision", "done"]
 
-PLANS = ("task", "decision", "done")
-"""The kinds of facts that are plans."""
-
 _MONTH = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 _I = r"(?:i|we)(?:['’](?:ve|m|re|ll))?(?: (?:still|also|really|now|just|already|finally|both|all|have|had|am|are))*"
 _TASK = re.compile(

@@ -6,16 +6,15 @@ the context of a mode returns is within the documents and the time span of the c
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from memgraph_rag.contracts import MODES, Embedder, EntityRecognizer, SearchedGraph, SearchMode
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.plugins import find_parts, make_part
-from memgraph_rag.search.graph import SegmentMatch
 from memgraph_rag.search.segment_index import SegmentIndex, View
 from memgraph_rag.types import Evidence
 
@@ -46,18 +45,6 @@ def find_mode(mode: object, **arguments: Any) -> SearchMode:
     )
 
 
-class _Look(Protocol):
-    def __call__(self, query: str | None = None) -> AbstractContextManager[tuple[SegmentIndex, View]]: ...
-
-
-class _RankSegments(Protocol):
-    def __call__(self, query: str, *, k: int, mode: str = "graph") -> list[Evidence]: ...
-
-
-class _AddSegments(Protocol):
-    def __call__(self, matches: Sequence[SegmentMatch]) -> list[Evidence]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class ModeContext:
     """What a search mode may use during one search; ``contracts.SearchContext`` documents each attribute."""
@@ -67,6 +54,6 @@ class ModeContext:
     recognizer: EntityRecognizer
     most_bytes: int
     kept: MutableMapping[str, Any]
-    look: _Look
-    rank_segments: _RankSegments
-    evidence: _AddSegments
+    look: Callable[..., AbstractContextManager[tuple[SegmentIndex, View]]]
+    rank_segments: Callable[..., list[Evidence]]
+    evidence: Callable[..., list[Evidence]]

@@ -71,40 +71,30 @@ def select_period(index: NamespaceIndex, extent: Extent) -> AsOf:
     )
 
 
-def find_best(fetch: Callable[[int], list[Item]], k: int, may_count: Callable[[Item], bool]) -> list[Item]:
-    """Return the k best items for which ``may_count`` returns True, best first; fewer if ``fetch`` has no more.
+def find_best(fetch: Callable[[int], list[Item]], k: int, select: Callable[[list[Item]], list[Item]]) -> list[Item]:
+    """Return the k best items that ``select`` keeps, best first; fewer if ``fetch`` has no more.
 
-    ``fetch(n)`` returns the n best items of all. It is called again with a larger n until k items count.
+    ``fetch(n)`` returns the n best items of all. It is called again with a larger n until k items are kept.
 
-    >>> find_best(lambda count: list(range(count)), 3, lambda number: number % 5 == 4)
+    >>> find_best(lambda count: list(range(count)), 3, lambda numbers: numbers[4::5])
     [4, 9, 14]
     """
-    return _fetch_until_full(fetch, k, lambda items: [item for item in items if may_count(item)])
-
-
-def fetch_best(fetch: Callable[[int], list[Hit]], k: int, within: Within | None) -> list[Hit]:
-    """Return the k best hits that the filter ``within`` keeps, best first; fewer if ``fetch`` has no more.
-
-    If ``within`` is None, all hits are kept. ``fetch(n)`` returns the n best hits of all. It is called again with a
-    larger n until k hits are kept.
-    """
-    if within is None:
-        return fetch(k)
-
-    def keep_counting(hits: list[Hit]) -> list[Hit]:
-        ids = within([hit.node_id for hit in hits])
-        return [hit for hit in hits if hit.node_id in ids]
-
-    return _fetch_until_full(fetch, k, keep_counting)
-
-
-def _fetch_until_full(
-    fetch: Callable[[int], list[Item]], k: int, keep_counting: Callable[[list[Item]], list[Item]]
-) -> list[Item]:
     count = k
     while True:
         items = fetch(count)
-        counting = keep_counting(items)
-        if len(counting) >= k or len(items) < count:
-            return counting[:k]
+        kept = select(items)
+        if len(kept) >= k or len(items) < count:
+            return kept[:k]
         count *= _GROWTH
+
+
+def fetch_best(fetch: Callable[[int], list[Hit]], k: int, within: Within | None) -> list[Hit]:
+    """Return the k best hits that the filter ``within`` keeps, as ``find_best`` does; without a filter, the k best."""
+    if within is None:
+        return fetch(k)
+
+    def select(hits: list[Hit]) -> list[Hit]:
+        ids = within([hit.node_id for hit in hits])
+        return [hit for hit in hits if hit.node_id in ids]
+
+    return find_best(fetch, k, select)

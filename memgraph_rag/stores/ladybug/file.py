@@ -83,7 +83,7 @@ def open_file(path: str, *, read_only: bool = False) -> LadybugFile:
             place = _first_name(real_place(path))
             if place not in _files:
                 check_place(place, read_only=read_only)
-                _files[place] = LadybugFile(place, read_only=read_only, hold=ladybug_lock.hold)
+                _files[place] = LadybugFile(place, read_only=read_only, is_locked=True)
             file = _files[place]
             if file.read_only and not read_only:
                 raise StoreReadOnly(
@@ -122,13 +122,13 @@ class LadybugFile:
     """An open Ladybug database. ``open_file`` creates it.
 
     Args:
-        hold: locks the file against other processes; None for a file that no other process knows.
+        is_locked: whether to lock the file against other processes; False for a file that no other process knows.
     """
 
     all: ClassVar[WeakSet[LadybugFile]] = WeakSet()
     """All open files of this process, with graphs in memory and files of a rewriting."""
 
-    def __init__(self, place: str, *, read_only: bool = False, hold: ladybug_lock.Hold | None = None) -> None:
+    def __init__(self, place: str, *, read_only: bool = False, is_locked: bool = False) -> None:
         self.place = place
         self.read_only = read_only
         self.users = 0
@@ -142,7 +142,7 @@ class LadybugFile:
             _create(place)
         with ExitStack() as undone:
             with convert_engine_errors(place):
-                self._file_lock = hold(place, shared=read_only) if hold else None
+                self._file_lock = ladybug_lock.hold(place, shared=read_only) if is_locked else None
             if self._file_lock:
                 undone.callback(self._file_lock.release)
                 if not read_only:

@@ -17,7 +17,6 @@ import sys
 import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Protocol
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import StoreLocked, StoreReadOnly
@@ -57,14 +56,6 @@ class FileLock:
         descriptors, self._descriptors = self._descriptors, []
         for descriptor in descriptors:
             os.close(descriptor)
-
-
-class Hold(Protocol):
-    """A function that locks the file of a store, such as ``hold``."""
-
-    def __call__(self, place: str, *, shared: bool) -> FileLock:
-        """Lock the file of a store."""
-        ...
 
 
 def hold(place: str, *, shared: bool = False) -> FileLock:
