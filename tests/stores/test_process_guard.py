@@ -17,6 +17,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks h
 
 FORK = """
 import json, os, signal, sys, threading
+from contextlib import nullcontext
 from memories import options
 from memgraph_rag import Memory
 from memgraph_rag.errors import StoreError
@@ -30,7 +31,7 @@ memory.map()
 is_held, may_go = threading.Event(), threading.Event()
 
 def hold():  # what another thread holds at the fork, nobody gives back in the child
-    with store._file.lock if hasattr(store, "_file") else store._closing:
+    with store._file.lock if hasattr(store, "_file") else nullcontext():
         is_held.set()
         may_go.wait()
 

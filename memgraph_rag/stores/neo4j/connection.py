@@ -227,7 +227,7 @@ class Neo4jConnection:
         return unanswered[0] if unanswered else done
 
     def close(self) -> None:
-        """Close the driver. In a forked child, send nothing on the parent's sockets."""
+        """Close the driver; a second call does nothing. In a forked child, send nothing on the parent's sockets."""
         if self.process.is_current:
             self._driver.close()
         else:

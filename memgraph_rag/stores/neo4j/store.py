@@ -7,7 +7,6 @@ result.
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -68,7 +67,6 @@ class Neo4jStore(graph_writes.WrittenGraph):
     ) -> None:
         self._connection = connection
         super().__init__(namespace, read_only=read_only, dimension=dimension)
-        self._closing = threading.Lock()
         self._closed = False
         self._embedder = embedder
         self._has_written = False
@@ -85,13 +83,8 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
     @override
     def close(self) -> None:
-        if not self._connection.process.is_current:  # in a forked child, another thread may have held the lock
-            self._connection.close()
-            return
-        with self._closing:
-            closed, self._closed = self._closed, True
-        if not closed:
-            self._connection.close()
+        self._closed = True
+        self._connection.close()
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
