@@ -52,10 +52,11 @@ quick-tests: $(VENV)/.has-test
 test: style ## Lint and the tests of the first lane
 	@$(BIN)/python -m pytest -n $(WORKERS) -m "not full" --durations=25
 
-test-all: ## All there is: types, make test, and then what it leaves out
+test-all: ## All there is: types, make test, then what it leaves out, and what a release needs
 	@$(MAKE) --no-print-directory types
 	@$(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory test-rest
+	@$(MAKE) --no-print-directory release-check
 
 # The adapters run beside the tests, which take longest: their summary is the last line.
 test-rest: $(VENV)/.has-test ## What make test leaves out: tests marked full, and the adapters for agent frameworks
