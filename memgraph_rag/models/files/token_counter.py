@@ -6,8 +6,6 @@ The module knows the ``tokenizers`` library, and one file with a tokenizer. Inva
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +13,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from memgraph_rag.contracts import TokenCounter
+from memgraph_rag.private_files import write_private
 
 
 def open_token_counter(file: Path, make: Callable[[], str]) -> TokenCounter:
@@ -28,7 +27,7 @@ def open_token_counter(file: Path, make: Callable[[], str]) -> TokenCounter:
         return _Counter(Tokenizer.from_file(str(file)))
     written = make()
     with suppress(OSError):
-        _write_file(written, file)
+        write_private(file, written.encode())
     return _Counter(Tokenizer.from_str(written))
 
 
@@ -41,14 +40,3 @@ class _Counter:
 
     def __call__(self, texts: Sequence[str]) -> list[int]:
         return [len(encoding) for encoding in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
-
-
-def _write_file(written: str, file: Path) -> None:
-    """Write the tokenizer in one step, because another process may read the file at the same time."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    scratch = file.with_name(f"{file.name}.{os.getpid()}-{threading.get_ident()}")
-    try:
-        scratch.write_text(written, encoding="utf-8")
-        scratch.replace(file)
-    finally:
-        scratch.unlink(missing_ok=True)
