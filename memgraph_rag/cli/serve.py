@@ -146,7 +146,9 @@ def _memories(place: Place, layers: str | None, *, is_shared: bool, **settings: 
     at_once, later = _split(given["layers"] if given else _default_layers(place))
     openings = _Openings(place, at_once, shares=is_shared, **settings)
     memories = Memories(openings, later=later, idle_s=IDLE_S if is_shared else None)
-    restore = signal.signal(signal.SIGTERM, lambda *_: _end(memories))  # over HTTP raised again by uvicorn, at its end
+    restore = signal.signal(  # over HTTP raised again by uvicorn, at its end
+        signal.SIGTERM, lambda *_: Thread(target=_end, args=(memories,), name="memgraph_rag end", daemon=True).start()
+    )
     try:
         yield memories
     finally:
@@ -232,10 +234,11 @@ def revoke(
 def _end(memories: Memories) -> None:
     """Close the memories, which releases the store's file, and end the process with status 0.
 
-    An exception would not end the process: the thread that reads standard input would still wait for a line. The signal
-    may have interrupted the opening of a memory, whose lock is then never released, so the closing has its time.
+    An exception would not end the process: the thread that reads standard input would still wait for a line. The
+    main thread does not wait here, since the signal may have interrupted an import that an opening memory waits for. A
+    model's call may not end, so closing has limited time.
     """
-    closing_thread = Thread(target=memories.close, name="memgraph_rag end", daemon=True)
+    closing_thread = Thread(target=memories.close, name="memgraph_rag closing", daemon=True)
     closing_thread.start()
     closing_thread.join(_CLOSING_S)
     os._exit(0)
