@@ -47,6 +47,9 @@ from memgraph_rag.types import Generation, Prompt, Segment, Usage
 EXAMPLES = 200
 """Of one round: some seconds at most."""
 
+LEAST = 6
+"""Examples that every run tries, however slow the machine is: the first one may spend the time on imports."""
+
 
 @dataclass(frozen=True)
 class Fuzzer:
@@ -62,7 +65,7 @@ class Fuzzer:
     opened: Callable[[Path], AbstractContextManager[Any]] = nullcontext
 
     def run(self, seconds: float) -> int:
-        """How many examples were tried in so many seconds of this process's own time, in which it may be stopped.
+        """Try examples for so many seconds of this process's own time, and ``LEAST`` of them; return their number.
 
         Raises:
             Exception: what an example raised; hypothesis says which.
@@ -71,9 +74,12 @@ class Fuzzer:
         with TemporaryDirectory() as folder, self.opened(Path(folder)) as at:
             ends = time.process_time() + seconds
 
+            def is_over() -> bool:
+                return tried >= LEAST and time.process_time() >= ends
+
             def check(**drawn: Any) -> None:
                 nonlocal tried, crashed
-                if time.process_time() > ends and not crashed:  # else hypothesis looks for a shorter example
+                if is_over() and not crashed:  # else hypothesis looks for a shorter example
                     return
                 tried, crashed = tried + 1, True
                 self.check(at, **drawn)
@@ -82,7 +88,7 @@ class Fuzzer:
             of_a_round = settings(max_examples=EXAMPLES, database=None, suppress_health_check=list(HealthCheck))
             for number in count():
                 seed(number)(of_a_round(given(**self.drawn)(check)))()
-                if time.process_time() >= ends:
+                if is_over():
                     return tried
         raise AssertionError
 
