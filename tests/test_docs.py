@@ -188,6 +188,17 @@ def test_lists_look_the_same_on_the_site() -> None:
     assert [line for page in PAGES for line in odd_lists(page)] == []
 
 
+def long_lines(page: Path) -> list[str]:
+    """List the lines of prose over 140 characters: no rows of tables, no code, no line of a single link."""
+    text = re.sub(r"^ *```.*?^ *```$", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    prose = re.sub(r"^(?: *\|.*|\W*\[[^\]]*\]\(\S+\)\W*)$", "", text, flags=re.MULTILINE)
+    return [f"{name(page)}: {line}" for line in prose.splitlines() if len(line) > 140]
+
+
+def test_lines_of_prose_have_at_most_140_characters() -> None:
+    assert [line for page in PAGES for line in long_lines(page)] == []
+
+
 @table(
     ("page", "link", "on_site"),
     [
