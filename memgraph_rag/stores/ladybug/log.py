@@ -19,6 +19,7 @@ import numpy as np
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import StoreReadOnly
+from memgraph_rag.private_files import write_private
 from memgraph_rag.stores.ladybug.errors import convert_engine_errors
 from memgraph_rag.stores.ladybug.paths import LOGS
 from memgraph_rag.stores.ladybug.sidecars import new_damaged_log_path
@@ -121,7 +122,7 @@ def _logs(place: str) -> list[Path]:
 def _cut(place: str, log: Path, content: bytes, committed: int) -> None:
     if _COMMITTED in content[committed:]:
         aside = new_damaged_log_path(place)
-        _write_private(aside, content)
+        write_private(aside, content)
         damage = f"damaged at byte {committed}; all later writes are dropped from it, and kept in {aside}"
     else:
         damage = "cut off within the last write, which was incomplete and is dropped"
@@ -129,11 +130,3 @@ def _cut(place: str, log: Path, content: bytes, committed: int) -> None:
         file.truncate(committed)
         os.fsync(file.fileno())
     logger.warning("%s: its log was %s", place, damage)
-
-
-def _write_private(path: Path, content: bytes) -> None:
-    """Write a file that only its owner can read. It is on the disk when this function returns."""
-    with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
