@@ -2,8 +2,8 @@
 
 It knows no protocol. Invariants: a namespace is open at most once, and opening it does not wait for another namespace.
 If opening fails, waiting calls fail with the same error and the next call tries again, so a server survives a store
-that is locked or unreachable. A memory is never closed inside ``keep_open``, or while one of its documents waits for a
-layer.
+that is locked or unreachable. A memory is never closed for idleness inside ``keep_open``, or while one of its documents
+waits for a layer. Once closed, ``Memories`` opens nothing again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from threading import Condition, Lock, Thread
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from memgraph_rag.errors import MemgraphRagError
+from memgraph_rag.errors import MemgraphRagError, StoreUnavailable
 from memgraph_rag.server.background import Deepener
 from memgraph_rag.server.results import BackgroundWork
 
@@ -78,6 +78,7 @@ class Memories:
 
         Raises:
             MemgraphRagError: the memory cannot be opened. The next call tries again.
+            StoreUnavailable: the server is ending.
         """
         memory = self._open.get(namespace)
         if memory is not None:
@@ -85,6 +86,8 @@ class Memories:
         asked_at = time.monotonic()
         with self._turn(namespace):
             if namespace not in self._open:
+                if self._is_closed:
+                    raise StoreUnavailable("Expected a running server, got one that is ending. Start it again.")
                 failure = self._failures.get(namespace)
                 if failure is not None and failure.at > asked_at:  # this call waited for the attempt that failed
                     raise failure.error

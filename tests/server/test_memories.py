@@ -67,3 +67,13 @@ def test_calls_that_waited_for_an_opening_fail_with_it(monkeypatch: pytest.Monke
     assert openings.tries == ["ann"]
     assert memories.get("ann").namespace == "ann"  # a later call tries again
     memories.close()
+
+
+def test_closed_memories_open_nothing() -> None:
+    openings = Openings()
+    memories = Memories(openings)
+    memories.get("tom")
+    memories.close()
+    with pytest.raises(StoreUnavailable, match="ending"):
+        memories.get("tom")
+    assert openings.tries == ["tom"]
