@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from memgraph_rag.agents.hook import CURSOR_TURNS, PENDING, STORING, keep_event
 from memgraph_rag.agents.projects import PERSON, Project, find_project
-from memgraph_rag.errors import MemgraphRagError
+from memgraph_rag.display import show
+from memgraph_rag.errors import DocumentError, MemgraphRagError, convert_errors
 from memgraph_rag.text.exports.agent_session import AgentSession, AgentTurn
 from memgraph_rag.text.exports.formats import SESSION_LOGS
 
@@ -163,10 +164,11 @@ class HookService:
             self._calls.get()
             for file in sorted((self._folder / PENDING).glob("*.json")):
                 try:
-                    self._store(json.loads(file.read_text("utf-8")))
-                except (MemgraphRagError, OSError, ValueError) as error:
+                    with convert_errors(lambda error: DocumentError(f"Expected a kept event, got {show(error)}.")):
+                        self._store(json.loads(file.read_text("utf-8")))
+                except MemgraphRagError as error:
                     _log.exception("a session could not be stored")
-                    if isinstance(error, MemgraphRagError) and error.retryable:
+                    if error.retryable:
                         continue  # with the next event
                 file.unlink(missing_ok=True)
             self._calls.task_done()

@@ -185,6 +185,18 @@ def test_next_server_stores_turns_of_a_killed_server(memories: Memories, shop: P
     assert (len(json.loads(page.metadata["turns"])), [*(tmp_path / "server" / "pending").iterdir()]) == (1, [])
 
 
+def test_damaged_event_keeps_back_no_other(memories: Memories, shop: Path, tmp_path: Path) -> None:
+    pending = tmp_path / "server" / "pending"
+    pending.mkdir(parents=True)
+    (pending / "0.json").write_text("[]")
+    service = HookService(memories, tmp_path / "server")
+    log = write_log(shop / "log.jsonl", ("user", "Let's use SQLite."))
+    service.answer("claude-code", "Stop", {**EVENT, "cwd": str(shop), "transcript_path": str(log)})
+    service.wait(60)
+    assert len(memories.get(f"project:{shop}").documents(user=USER)) == 1
+    assert [*pending.iterdir()] == []
+
+
 def test_locked_store_keeps_the_event(
     service: HookService, memories: Memories, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
