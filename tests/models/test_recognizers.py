@@ -287,6 +287,19 @@ def test_few_texts_are_read_in_a_process_while_torch_is_not_loaded(monkeypatch: 
     assert spacy._process is process  # it was not asked: the pipeline is loaded here
 
 
+def test_forked_process_has_a_process_for_names_of_its_own() -> None:
+    program = (
+        f"import os; from {spacy_model.__name__} import find_installed\n"
+        "find_installed().recognize(['Ann met Bob.'])\n"
+        "of_parent = find_installed()._process._child.pid\n"
+        "if os.fork():\n"
+        "    raise SystemExit(os.waitstatus_to_exitcode(os.wait()[1]))\n"
+        "assert find_installed().recognize(['Tom met Ida.'])\n"
+        "assert find_installed()._process._child.pid != of_parent"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
 def test_process_for_names_that_ended_idle_is_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     answering(monkeypatch)
     spacy = SpacyRecognizer("none", version="1")

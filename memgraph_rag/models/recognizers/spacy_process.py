@@ -66,7 +66,7 @@ class SpacyProcess:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the child process has ended, as it does after half an hour without a call."""
+        """Whether the child process has ended, as it does after half an hour, or belongs to this process's parent."""
         return self._child.poll() is not None
 
     def recognize(self, texts: Sequence[str]) -> list[list[Named]] | None:
