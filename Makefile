@@ -109,7 +109,7 @@ gpu: $(VENV)/.has-$(if $(filter cpu,$(DEVICE)),test,evaluation) ## Is a GPU righ
 $(STORE): | $(VENV)/.has-bench
 	@echo "Building the summary graph of $(TEXT), once, for about a quarter of an hour …"
 	@mkdir -p $(@D)
-	@$(BIN)/memgraph-rag add $(TEXT) --store $(basename $@)-unfinished.lbug
+	@$(BIN)/memgraph-rag add $(TEXT) --layers entities,points --store $(basename $@)-unfinished.lbug
 	@mv $(basename $@)-unfinished.lbug $@
 
 bench-retrieval: $(VENV)/.has-demo ## How much of the evidence a search finds, and how fast; fails where another mode beats the default

@@ -162,13 +162,17 @@ def ask(setting: Setting, questions: Sequence[str] = QUESTIONS) -> Iterator[Rati
     if setting.store is None or not setting.store.is_file():
         setting.say(
             "ask: left out; name a store that holds the text with its points: --store FILE. To build one takes a "
-            f"quarter of an hour: memgraph-rag add {setting.text_path} --store FILE"
+            f"quarter of an hour: memgraph-rag add {setting.text_path} --layers entities,points --store FILE"
         )
         return
     with tempfile.TemporaryDirectory() as scratch:
         copy = shutil.copy(setting.store, Path(scratch) / "ask.lbug")
         with Memory(copy, model=setting.model) as memory:
             counts = memory.status()["counts"]
+            if not counts["InformationPoint"]:
+                raise ValueError(
+                    f"Expected a store with points, got {setting.store} without. Delete it, so that it is built anew."
+                )
             tokens = sum(
                 segment.tokens
                 for record in memory.documents()
