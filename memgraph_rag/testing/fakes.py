@@ -39,7 +39,7 @@ _FILLER = re.compile(
     "an?|and|are|as|at|be|but|by|did|do|does|for|from|had|has|have|he|her|him|his|how|in|is|it|its|not|of|on|or|she|"
     "that|the|their|them|they|this|to|was|were|what|when|where|which|who|whom|whose|why|will|with|you"
 )
-_CAPITAL = rf"(?!(?i:{_FILLER.pattern}|i)\b)[A-Z][\w’'-]*"
+_CAPITAL = rf"(?!(?i:{_FILLER.pattern}|i)\b)[A-Z](?:[\w’'-]*\w)?"
 _CAPITALS = re.compile(rf"\b{_CAPITAL}(?: {_CAPITAL})*")
 
 _POINT_WORDS = 12
