@@ -15,7 +15,7 @@ from memgraph_rag.cli.app import COMMANDS
 
 SYSTEMS = PACKAGE / "systems"
 
-MOST_LINES, MOST_MODULES = 73_521, 502
+MOST_LINES, MOST_MODULES = 73_536, 502
 """Of the package without its systems. The aim is 40,000 in 270. Raised by 8,700 for words and embedders of all
 languages, Markdown and programs, imports, the console, coding agents, and more question plans; by 740 for sessions of
 three more agents, three more stores of other memories, tables and scans in PDF, and briefs in adapters; by 430 for
@@ -31,8 +31,8 @@ with several values, and for verdicts of a model that copies every message; by 1
 understand from docstrings; by 26 for dates as short forms, and for a request that is copied as one; by 112 and a
 module for days of events that turns name; by 10 for docstrings that a second stranger did not understand; by 26 for
 selected vectors that are not copied; by 98 and a module for tokens of a packaged model that is not unpacked; by 12
-for other weights of a packaged model's name, and for errors that say what to do; by 27 for names that a process
-without PyTorch finds, and for a server that ends while it imports."""
+for other weights of a packaged model's name, and for errors that say what to do; by 42 for names that a process
+without PyTorch finds, for a server that ends while it imports, and for threads that outlive an error."""
 MOST_LINES_OF_SYSTEMS = 7_696
 """Raised by 2,660 for what the papers have and was missing: GraphRAG's elements, triples, trees, compressors; by
 the OpenIE file of HippoRAG, which the core has less."""

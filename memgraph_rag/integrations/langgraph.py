@@ -7,12 +7,14 @@ batch see the state before its writes; if a batch writes an item several times, 
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
+from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.integrations.items import Item, Items, as_json
 from memgraph_rag.integrations.messages import write_brief
 from memgraph_rag.integrations.requirements import framework
@@ -39,6 +41,8 @@ with framework("langgraph-checkpoint", extra="langgraph", python=(3, 11)):
     from langgraph.store.base import Item as StoreItem
 
 Namespace = tuple[str, ...]
+
+_log = logging.getLogger(__name__)
 
 
 class MemoryStore(BaseStore):
@@ -118,7 +122,10 @@ class MemoryStore(BaseStore):
 
         def sweep() -> None:
             while not end.wait(minutes * 60):
-                self.sweep_ttl()
+                try:
+                    self.sweep_ttl()
+                except MemgraphRagError:
+                    _log.exception("expired items could not be deleted; the next sweep tries again")
 
         threading.Thread(target=sweep, name="memgraph_rag TTL sweeper", daemon=True).start()
 

@@ -8,6 +8,7 @@ waits for a layer. Once closed, ``Memories`` opens nothing again.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memgraph_rag import Memory, Receipt
+
+_log = logging.getLogger(__name__)
 
 IDLE_S = 600.0
 """Seconds without a call after which an HTTP server closes a namespace.
@@ -148,9 +151,7 @@ class Memories:
         if self._deepener.close():
             for namespace in list(self._turns):
                 with self._turn(namespace):
-                    memory = self._open.pop(namespace, None)
-                    if memory is not None:
-                        memory.close()
+                    _close(self._open.pop(namespace, None))
 
     def _count(self, namespace: str, change: int) -> None:
         with self._changed:
@@ -169,9 +170,7 @@ class Memories:
         while not self._is_closed:
             for namespace in self.list_open():
                 with self._turn(namespace):  # a concurrent call waits, and opens it again
-                    memory = self._take_idle(namespace, time.monotonic() - idle_s)
-                    if memory is not None:
-                        memory.close()
+                    _close(self._take_idle(namespace, time.monotonic() - idle_s))
             with self._changed:
                 self._changed.wait_for(lambda: self._is_closed, idle_s / 4)
 
@@ -183,3 +182,12 @@ class Memories:
                 return None
             del self._uses[namespace], self._used_at[namespace]
             return self._open.pop(namespace)
+
+
+def _close(memory: Memory | None) -> None:
+    """Close a memory, if there is one. An error, as of a full disk, is logged, so that others are closed too."""
+    if memory is not None:
+        try:
+            memory.close()
+        except MemgraphRagError:
+            _log.exception("a memory could not be closed")

@@ -16,7 +16,7 @@ from langgraph.store.base import BaseStore, GetOp, InvalidNamespaceError, Item, 
 from langgraph.store.memory import InMemoryStore
 
 from memgraph_rag import Memory
-from memgraph_rag.errors import DocumentError
+from memgraph_rag.errors import DocumentError, StoreUnavailable
 from memgraph_rag.integrations.langgraph import MemoryStore, brief_hook
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 
@@ -359,6 +359,23 @@ def test_sweeper_thread_deletes_what_expired(memory: Memory) -> None:
         time.sleep(0.05)
     store.stop_ttl_sweeper()
     assert memory.documents() == []
+
+
+def test_sweeper_thread_outlives_an_error(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    sweeps: list[int] = []
+
+    def fail() -> int:
+        sweeps.append(1)
+        raise StoreUnavailable("Expected a server, got none. Start it.")
+
+    store = MemoryStore(memory)
+    monkeypatch.setattr(store, "sweep_ttl", fail)
+    store.start_ttl_sweeper(0.01 / 60)
+    deadline = time.monotonic() + 10
+    while len(sweeps) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    store.stop_ttl_sweeper()
+    assert len(sweeps) >= 2
 
 
 def test_graph_of_langgraph_remembers_across_threads(ours: MemoryStore) -> None:

@@ -81,6 +81,22 @@ def test_memories_without_idle_limit_stay_open(open_memories: Callable[..., Memo
     assert memories.list_open() == ("ann",)
 
 
+def test_memory_that_fails_to_close_keeps_no_other_open(
+    open_memories: Callable[..., Memories], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memories = open_memories(idle_s=IDLE_S)
+    close = memories.get("ann").close
+
+    def fail() -> None:
+        close()
+        raise StoreError("Expected space on the disk, got none. Free some.")
+
+    monkeypatch.setattr(memories.get("ann"), "close", fail)
+    assert closes(memories, "ann")
+    memories.get("tom")
+    assert closes(memories, "tom")
+
+
 @in_loop
 async def test_calls_count_as_use(open_memories: Callable[..., Memories], connect: Connect) -> None:
     memories = open_memories(idle_s=IDLE_S)
