@@ -81,8 +81,8 @@ class SpacyRecognizer:
     def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
         """Return the names in each text, by start; kinds in ``NO_NAMES``, such as dates, are left out.
 
-        If the separate process cannot run, this process reads the texts. It also reads few texts for which the other
-        process has no time, so that a question does not wait for added documents.
+        A separate process reads many texts, and few texts until PyTorch or the pipeline is loaded here. This process
+        reads the texts if the other one cannot run, and few texts if it is busy, so that a question need not wait.
 
         Raises:
             ModelError: the package does not load, or finds no names.
