@@ -127,10 +127,10 @@ class _LastWrite:
 class Session:
     """One conversation of one user. ``Memory.session`` returns it. Several threads may use it.
 
+    ``search``, ``wishes`` and ``ask`` are methods of the view that made the session. They stay in its scope.
+
     Args:
         conversation: the namespace, the user and the session.
-        parts: the parts of the open memory.
-        search, wishes, ask: methods of the view that made the session. They stay in the scope of the view.
     """
 
     def __init__(
