@@ -11,7 +11,7 @@ from itertools import groupby
 
 from rich.text import Text
 
-from memgraph_rag.cli.render import change_line, plain, usage_line
+from memgraph_rag.cli.render import change_line, plain, pluralise, usage_line
 from memgraph_rag.types import (
     Annotation,
     DocumentRecord,
@@ -74,7 +74,8 @@ def _facts(thing: Thing) -> str:
     For a question: when it was asked, strategy and model, why reading stopped, and the cost.
     """
     if isinstance(thing, DocumentRecord):
-        return f"document {thing.key}, {thing.characters:,} characters, {thing.segments:,} segments, id {thing.id}"
+        segments = pluralise(thing.segments, "segment")
+        return f"document {thing.key}, {thing.characters:,} characters, {segments}, id {thing.id}"
     if isinstance(thing, Entity):
         return f"entity, {', '.join(thing.kinds)}, id {thing.id}"
     if isinstance(thing, Question):

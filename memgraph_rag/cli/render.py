@@ -56,7 +56,8 @@ def to_stderr() -> Console:
     return Console(stderr=True, width=None if sys.stderr.isatty() else _WIDTH_OF_A_PIPE, highlight=False)
 
 
-def _pluralise(count: int, what: str) -> str:
+def pluralise(count: int, what: str) -> str:
+    """Return a count with its noun: "1 node", "1,024 nodes"."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
@@ -65,9 +66,8 @@ def _pluralise(count: int, what: str) -> str:
 
 def walk_header(console: Console) -> None:
     """Print the column heads of the walk."""
-    console.print(
-        Text("order  node     score  attention  P(Yes)  text", style="dim"), no_wrap=True, overflow="ellipsis"
-    )
+    heads = Text("order  node     score  attention  P(Yes)  text", style="dim")
+    console.print(heads, no_wrap=True, overflow="ellipsis")
 
 
 def walk_line(console: Console, order: int, step: Mapping[str, Any]) -> None:
@@ -106,7 +106,7 @@ def _notes(step: Mapping[str, Any]) -> Iterator[str]:
     if len(parts) > 1 or step["via"]:
         yield " + ".join(parts) + (f", by “{_line(step['via'])}”" if step["via"] else "")
     if step["dropped"]:
-        yield f"{_pluralise(len(step['dropped']), 'node')} let go before it, to make room"
+        yield f"{pluralise(len(step['dropped']), 'node')} let go before it, to make room"
     if step["reason"]:
         yield f"looks for: {_line(step['reason'])}"
 
@@ -150,9 +150,8 @@ def show_grounds(console: Console, answer: Mapping[str, Any]) -> None:
         for warning in answer["warnings"]:
             console.print(Text(f"    {_line(warning['text'])}"), soft_wrap=True)
     reason = STOP_REASONS[answer["stop_reason"]]
-    console.print(f"\nStopped because {reason}.", style="dim", soft_wrap=True)
-    nodes = _pluralise(len(answer["trace"]), "node")
-    console.print(f"{nodes}, {cost_line(answer['usage'])}", style="dim", soft_wrap=True)
+    nodes = pluralise(len(answer["trace"]), "node")
+    console.print(f"\nStopped because {reason}.\n{nodes}, {cost_line(answer['usage'])}", style="dim", soft_wrap=True)
 
 
 def _show_citation(console: Console, number: int, citation: Mapping[str, Any]) -> None:
@@ -167,7 +166,7 @@ def cost_line(usage: Mapping[str, Any]) -> str:
     """Return the tokens, model calls and seconds of a usage as text."""
     return (
         f"{usage['prompt_tokens']:,} tokens read, {usage['generated_tokens']:,} written, "
-        f"{_pluralise(usage['model_calls'], 'model call')}, {usage['seconds']:.1f} s"
+        f"{pluralise(usage['model_calls'], 'model call')}, {usage['seconds']:.1f} s"
     )
 
 
@@ -179,7 +178,7 @@ def usage_line(answer: Answer) -> str:
 def change_line(change: Change) -> str:
     """Return how a document that a kept question used was changed, when, and how many of its read nodes are gone."""
     what = f"{_line(change.document_key)} was {change.action.value} {change.changed_at}"
-    return f"{what}; {_pluralise(change.reads, 'node')} read of it {'is' if change.reads == 1 else 'are'} gone"
+    return f"{what}; {pluralise(change.reads, 'node')} read of it {'is' if change.reads == 1 else 'are'} gone"
 
 
 # ── documents ────────────────────────────────────────────────────────────────────────────────────────────
@@ -213,11 +212,11 @@ def _receipt_line(receipt: Mapping[str, Any]) -> Text:
         notes = ", ".join(f"{count:,} × {plain(name)}" for name, count in receipt["notes"].items())
         line.append(f"  (notes: {notes})", style="yellow")
     if receipt["echoes"]:
-        line.append(f"  (no evidence, answered before: {_pluralise(receipt['echoes'], 'segment')})", style="yellow")
+        line.append(f"  (no evidence, answered before: {pluralise(receipt['echoes'], 'segment')})", style="yellow")
     if receipt["stale_questions"]:
-        line.append(f"  (stale now: {_pluralise(receipt['stale_questions'], 'kept question')})", style="yellow")
+        line.append(f"  (stale now: {pluralise(receipt['stale_questions'], 'kept question')})", style="yellow")
     if receipt["forgotten_questions"]:
-        line.append(f"  (with it: {_pluralise(receipt['forgotten_questions'], 'kept question')})", style="yellow")
+        line.append(f"  (with it: {pluralise(receipt['forgotten_questions'], 'kept question')})", style="yellow")
     if receipt["same_as"]:
         others = ", ".join(label(key) for key in receipt["same_as"][:_NAMED])
         more = len(receipt["same_as"]) - _NAMED

@@ -181,7 +181,7 @@ QUESTION = "Who found the red fox?"
 
 def test_document_is_listed_with_its_segments_and_names(cli, fox) -> None:
     lines = cli("show", "fox").stdout.splitlines()
-    assert lines[0].startswith("fox  document fox, 79 characters, 1 segments, id ")
+    assert lines[0].startswith("fox  document fox, 79 characters, 1 segment, id ")
     assert lines[lines.index("segment") + 1].startswith("    Ann found a red fox in the barn.")
     assert lines[lines.index("segment") + 1].endswith("  segment 0 · 0–79")
     assert lines[lines.index("MENTIONS") + 1].startswith("    segment 0 → Ann × 2")
