@@ -327,6 +327,16 @@ def test_process_for_names_ends_with_its_owner() -> None:
     assert child.wait(timeout=20) == 0
 
 
+def test_process_for_names_imports_no_module_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent's memory runs in the folder of a project, whose ``json.py`` is nobody's of ours."""
+    (tmp_path / "json.py").write_text("open('imported', 'w').close()", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    process = SpacyProcess.start(PACKAGE)
+    assert process is not None
+    assert process.recognize(TEXTS)
+    assert not (tmp_path / "imported").exists()
+
+
 WHOLE = "[[0, len(text), 'NAME']]"
 
 

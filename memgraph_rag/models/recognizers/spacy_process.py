@@ -3,9 +3,8 @@
 spaCy holds Python's lock most of the time; an embedder in another thread would wait for it after each product. The
 module knows the recognizer only by its package. Invariants: the process finds the same names as the recognizer in this
 process. Only the caller that asked takes an answer. The process ends with its owner, however the owner ends, and after
-half an hour without a call. If the process cannot run, ``recognize`` returns None, and the owner finds names itself.
-
-    python -m memgraph_rag.models.recognizers.spacy_process en_core_web_sm
+half an hour without a call. It imports modules from where its owner does, never from the folder that it runs in, which
+may be anybody's project. If the process cannot run, ``recognize`` returns None, and the owner finds names itself.
 """
 
 from __future__ import annotations
@@ -25,6 +24,13 @@ from typing import IO
 
 from memgraph_rag.contracts import Named
 
+_PROGRAM = f"""
+import signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner; this process ends with its input
+package, *sys.path = sys.argv[1:]
+from {__name__} import serve
+serve(package, sys.stdin, sys.stdout)
+"""
 _TEXTS_A_LINE = 256
 _IDLE_S = 1_800
 
@@ -41,7 +47,7 @@ class SpacyProcess:
     def __init__(self, package: str) -> None:
         self._package = package
         self._child = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-m", __spec__.name, package],
+            [sys.executable, "-I", "-c", _PROGRAM, package, *sys.path],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -114,7 +120,12 @@ def _end_child(child: subprocess.Popen[str]) -> None:
         child.wait()
 
 
-def _serve(package: str, requests: IO[str], answers: IO[str]) -> None:
+def serve(package: str, requests: IO[str], answers: IO[str]) -> None:
+    """Answer each line of texts, a JSON list, with a line of the names in them, until there are no more lines.
+
+    Raises:
+        SystemExit: no spaCy model is in the package.
+    """
     from memgraph_rag.models.recognizers.spacy_model import find_installed
 
     if not re.search("torch|transformers", " ".join(requires(package) or ())):
@@ -137,8 +148,3 @@ def _end_after(seconds: int) -> None:
     """End this process after some seconds; 0 means no more. On Windows nothing happens, so the process stays idle."""
     if sys.platform != "win32":
         signal.alarm(seconds)
-
-
-if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner; this process ends with its input
-    _serve(sys.argv[1], sys.stdin, sys.stdout)
