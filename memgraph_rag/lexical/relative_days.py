@@ -13,6 +13,7 @@ from datetime import date, timedelta
 from itertools import islice
 
 from memgraph_rag.lexical.timestamps import read
+from memgraph_rag.lexical.tokenize import remove_accents
 from memgraph_rag.types import RelativeDays
 
 _Span = tuple[date, date]  # first and last day
@@ -73,7 +74,8 @@ def find_relative_days(text: str, day: date) -> Iterator[tuple[int, int, Relativ
 
 
 def _read_span(match: re.Match[str], day: date) -> _Span:
-    part = {name: value.casefold() for name, value in match.groupdict().items() if value}
+    # To ``re``, the ı of a Turkish keyboard ("last frıday") is an i.
+    part = {name: remove_accents(value).casefold() for name, value in match.groupdict().items() if value}
     if "single" in part:
         return (other := day + timedelta(days=_SINGLE[part["single"]])), other
     if "ago" in part:

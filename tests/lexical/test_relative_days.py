@@ -29,6 +29,9 @@ SAID = "2026-05-12T18:00:00"  # a Tuesday
         ("last year", "2025-01-01", "2025-12-31"),
         ("last May", "2025-05-01", "2025-05-31"),
         ("next June", "2026-06-01", "2026-06-30"),
+        ("last frıday", "2026-05-08", "2026-05-08"),  # of a Turkish keyboard
+        ("THİS MORNİNG", "2026-05-12", "2026-05-12"),
+        ("sıx days ago", "2026-05-06", "2026-05-06"),
     ],
 )
 def test_relative_words_name_days(text: str, first: str, last: str) -> None:

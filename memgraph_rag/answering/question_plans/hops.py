@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from memgraph_rag.answering.question_plans.values import normalise_words
 from memgraph_rag.contracts import FindPhrases, NounPhrase
+from memgraph_rag.lexical.tokenize import remove_accents
 
 _KIN = {
     "paternal grandfather": ("father", "father"),
@@ -72,7 +73,7 @@ def spell_out_kinship(question: str) -> str:
     """
 
     def spell(match: re.Match[str]) -> str:
-        outer, inner = _KIN[match[1].lower()]
+        outer, inner = _KIN[remove_accents(match[1]).lower()]  # to ``re``, ı and ſ are i and s
         return f"{outer} of the {inner} of" if match["of"] else f"{inner}'s {outer}"
 
     return _KIN_WORDS.sub(spell, question)

@@ -9,6 +9,8 @@ import re
 from datetime import date
 from typing import Literal
 
+from memgraph_rag.lexical.tokenize import remove_accents
+
 Date = tuple[int, int, int]
 """Year, month, day; a month or a day that is not told is 0."""
 
@@ -77,7 +79,7 @@ def _parse_date(text: str) -> Date | None:
     year = _YEAR.search(text)
     if year is None:
         return None
-    month = _MONTH.search(text)
+    month = _MONTH.search(remove_accents(text))
     day = _DAY.search(text[: year.start()] + text[year.end() :])
     number = _MONTHS.index(month[1].lower()) + 1 if month else 0
     return int(year[0]), number, int(day[1]) if day and month else 0
@@ -110,7 +112,7 @@ def compare_quantities(first: str, second: str) -> Literal[-1, 0, 1] | None:
 
 
 def _parse_quantity(text: str) -> float | None:
-    match = _QUANTITY.search(text)
+    match = _QUANTITY.search(remove_accents(text))  # to ``re``, ı and ſ are i and s
     if match is None:
         return None
     word = match["number"].lower()

@@ -114,6 +114,7 @@ def test_ordinary_question_is_no_comparison(question: str) -> None:
         ("1950", "1950", None),
         ("1950", "not mentioned", None),
         ("2026-03-28", "1 March 2026", 1),
+        ("3 aprıl 1950", "3 May 1950", -1),
     ],
 )
 def test_dates_are_compared_by_their_common_precision(first: str, second: str, order: int | None) -> None:
@@ -233,6 +234,7 @@ def test_unknown_or_equal_days_are_not_counted(launched: str) -> None:
         ("larger", "12 km", "9,000 metres", "Solaris"),
         ("smaller", "two", "3 million", "Solaris"),
         ("larger", "red", "3", None),
+        ("larger", "two mıllıon", "ſix", "Solaris"),
     ],
 )
 def test_undecided_comparison_gives_no_answer(how: Any, first: str, second: str, short: str | None) -> None:

@@ -66,6 +66,10 @@ def test_innermost_phrase_around_a_name_is_asked_for(find_phrases, question: str
     assert (hop.question if hop else "") == asked
 
 
+def test_kinship_with_a_dotless_i_is_spelt_out() -> None:
+    assert spell_out_kinship("Who is Ann's mother-ın-law?") == "Who is Ann's spouse's mother?"
+
+
 def test_kinship_is_spelt_out_step_by_step(find_phrases) -> None:
     question = spell_out_kinship("Who is the paternal grandfather of Ann Lee?")
     values = {"Who is the father of Ann Lee?": "Tom Lee"}
