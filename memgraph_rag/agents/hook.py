@@ -47,12 +47,12 @@ def _answer(folder: str, client: str, event: str, body: bytes) -> str:
     patience_s = _START_S if event in _STARTING else _ANSWER_S
     try:
         return ask_server(folder, path, body, timeout_s=patience_s)
-    except (FileNotFoundError, ConnectionError, TimeoutError) as error:
+    except (OSError, ValueError) as error:
         if event in STORING:
             import json
 
             keep_event(folder, client, event, json.loads(body or b"{}"))
-        if isinstance(error, TimeoutError):  # the server is busy, and finds the event later
+        if not isinstance(error, (FileNotFoundError, ConnectionError)):  # a busy server finds the event later
             raise
         server = start_server(folder)  # it does not run, or its file is of one that was killed
     if event not in _STARTING:

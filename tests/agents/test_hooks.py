@@ -266,7 +266,8 @@ def test_error_of_the_server_is_a_line_in_the_log(served: Path) -> None:
 def test_wrong_secret_is_refused(served: Path) -> None:
     form = json.loads((served / "server.json").read_text())
     write_address(served, form["port"], secret="other")
-    assert (run_hook(served, "Stop", "{}").stdout, (served / "pending").exists()) == ("", False)
+    assert run_hook(served, "Stop", "{}").stdout == ""
+    assert len([*(served / "pending").iterdir()]) == 1
     assert "401" in (served / "hooks.log").read_text()
 
 
@@ -291,6 +292,22 @@ def test_storing_event_of_a_busy_server_is_kept(tmp_path: Path, monkeypatch: pyt
         hook.main([str(tmp_path), "claude-code", "Stop"])
     assert len([*(tmp_path / "pending").iterdir()]) == 1
     assert "TimeoutError" in (tmp_path / "hooks.log").read_text()
+
+
+@pytest.mark.parametrize("reply", [b"", b"HTTP/1.1 404 Not Found\r\n\r\n"])
+def test_storing_event_that_a_server_refuses_is_kept(reply: bytes, tmp_path: Path) -> None:
+    def answer() -> None:
+        connection, _ = listening.accept()
+        with closing(connection):
+            connection.recv(65536)
+            connection.sendall(reply)
+
+    with closing(transports._listen(0)) as listening:
+        threading.Thread(target=answer, daemon=True).start()
+        write_address(tmp_path, listening.getsockname()[1])
+        run_hook(tmp_path, "Stop", "{}")
+    assert len([*(tmp_path / "pending").iterdir()]) == 1
+    assert "ValueError: Expected an answer" in (tmp_path / "hooks.log").read_text()
 
 
 def test_hook_by_hand_is_silent_without_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
