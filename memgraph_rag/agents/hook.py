@@ -2,8 +2,10 @@
 
 It passes the event to the local server and prints the answer. It is run as a file, so it imports nothing of this
 package, and of Python only what starts in milliseconds. Invariants: the exit status is 0, and standard output holds an
-answer of the server or nothing; what goes wrong is a line of ``FOLDER/hooks.log``. Without a server it starts one: only
-the begin of a session waits for it. An event that stores and that no server took is kept in ``FOLDER/pending`` for it.
+answer of the server or nothing; what goes wrong is a line of ``FOLDER/hooks.log``; nothing is sent unless a server
+holds the folder's lock, because another program may have the port of one that was killed. Without a server it starts
+one: only the begin of a session waits for it. An event that stores and that no server took is kept in
+``FOLDER/pending`` for it.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ TYPE_CHECKING = False  # ``typing`` is slow, too
 if TYPE_CHECKING:
     from subprocess import Popen
 
+LOCK = "server.lock"
+"""The file that the running server locks."""
 PENDING = "pending"
 """The folder of events that are not stored yet."""
 CURSOR_TURNS = {"beforeSubmitPrompt": ("user", "prompt"), "afterAgentResponse": ("assistant", "text")}
@@ -75,6 +79,8 @@ def read_address(folder: str) -> tuple[int, str]:
     Raises:
         FileNotFoundError: there is no server, or its file is damaged.
     """
+    if not _is_running(folder):
+        raise FileNotFoundError("Expected a running server, got none. Wait for the next server.")
     with open(os.path.join(folder, "server.json"), encoding="utf-8") as file:  # noqa: PTH118, PTH123 - pathlib is slow
         text = file.read()
     try:
@@ -83,6 +89,23 @@ def read_address(folder: str) -> tuple[int, str]:
         return int(port), secret
     except (IndexError, ValueError) as error:
         raise FileNotFoundError("Expected port and secret, got another file. Wait for the next server.") from error
+
+
+def _is_running(folder: str) -> bool:
+    """Return whether a server holds the folder's lock; True also where there are no such locks, as on Windows."""
+    try:
+        import fcntl
+
+        descriptor = os.open(os.path.join(folder, LOCK), os.O_RDONLY)  # noqa: PTH118
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def ask_server(folder: str, path: str, body: bytes, *, timeout_s: float = _ANSWER_S) -> str:

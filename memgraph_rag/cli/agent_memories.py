@@ -15,6 +15,7 @@ import typer
 from filelock import FileLock, Timeout
 
 from memgraph_rag.agents.clients import CLIENTS
+from memgraph_rag.agents.hook import LOCK
 from memgraph_rag.agents.hook_service import HookService, store_session
 from memgraph_rag.agents.projects import PERSON, find_project
 from memgraph_rag.cli import json_output
@@ -26,6 +27,7 @@ from memgraph_rag.server.hooks import OwnerTokens, hook_app, serve_hooks
 from memgraph_rag.text.exports.formats import SESSION_LOGS
 
 _IDLE_S = 1_800.0  # without a call, after which the local server ends
+_LOCKING_S = 1.0  # a hook that looks whether a server runs holds the lock for a moment
 _FINISHING_S = 5.0  # to store turns at the end; what is left is stored by the next server
 
 
@@ -35,11 +37,12 @@ def serve_until_idle(place: Place, path: Path) -> None:
     Args:
         path: the folder of the server.
     """
-    lock = FileLock(path / "server.lock")
+    lock = FileLock(path / LOCK)
     try:
-        lock.acquire(blocking=False)
+        lock.acquire(timeout=_LOCKING_S)
     except Timeout:
         return
+    (path / "server.json").unlink(missing_ok=True)  # of a server that was killed
     with open_memories(place, redact="mask") as memories:
         service = HookService(memories, path)
         secret = secrets.token_urlsafe(32)

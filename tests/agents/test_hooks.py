@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from queue import Queue
@@ -28,12 +28,21 @@ from memgraph_rag.agents.hook_service import USER, HookService
 from memgraph_rag.agents.projects import PERSON
 from memgraph_rag.cli import agent
 from memgraph_rag.errors import StoreLocked
-from memgraph_rag.private_files import write_private
+from memgraph_rag.private_files import try_lock, write_private
 from memgraph_rag.server import transports
 from memgraph_rag.server.hooks import OwnerTokens, hook_app
 from memgraph_rag.server.memories import Memories
 
 EVENT = {"session_id": "1234567890abcdef", "source": "startup"}
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[None]:
+    """Hold the lock of a running server."""
+    folder.mkdir(exist_ok=True)
+    with (folder / hook.LOCK).open("w") as file:
+        assert try_lock(file.fileno())
+        yield
 
 
 def write_address(folder: Path, port: int, *, secret: str = "secret") -> None:
@@ -238,7 +247,8 @@ def served(memories: Memories, service: HookService, tmp_path: Path) -> Iterator
     write_address(folder, listening.getsockname()[1])
     while not server.started:
         threading.Event().wait(0.01)
-    yield folder
+    with running(folder):
+        yield folder
     server.should_exit = True
     thread.join(10)
 
@@ -286,7 +296,7 @@ def test_storing_event_without_a_server_is_kept(tmp_path: Path, monkeypatch: pyt
 def test_storing_event_of_a_busy_server_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO()))
     monkeypatch.setattr(hook, "_ANSWER_S", 0.1)
-    with closing(transports._listen(0)) as silent:
+    with closing(transports._listen(0)) as silent, running(tmp_path):
         silent.listen()
         write_address(tmp_path, silent.getsockname()[1])
         hook.main([str(tmp_path), "claude-code", "Stop"])
@@ -302,12 +312,28 @@ def test_storing_event_that_a_server_refuses_is_kept(reply: bytes, tmp_path: Pat
             connection.recv(65536)
             connection.sendall(reply)
 
-    with closing(transports._listen(0)) as listening:
+    with closing(transports._listen(0)) as listening, running(tmp_path):
         threading.Thread(target=answer, daemon=True).start()
         write_address(tmp_path, listening.getsockname()[1])
         run_hook(tmp_path, "Stop", "{}")
     assert len([*(tmp_path / "pending").iterdir()]) == 1
     assert "ValueError: Expected an answer" in (tmp_path / "hooks.log").read_text()
+
+
+def test_other_program_at_the_port_of_a_killed_server_gets_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[str] = []
+    monkeypatch.setattr(hook, "start_server", started.append)
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(b'{"prompt": "Which database?"}')))
+    with closing(transports._listen(0)) as listening:
+        listening.setblocking(False)
+        write_address(tmp_path, listening.getsockname()[1])
+        (tmp_path / hook.LOCK).touch()
+        hook.main([str(tmp_path), "claude-code", "UserPromptSubmit"])
+        with pytest.raises(BlockingIOError):
+            listening.accept()
+    assert started == [str(tmp_path)]
 
 
 def test_hook_by_hand_is_silent_without_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
