@@ -2,7 +2,8 @@
 
 The module knows edits and files, and no client. Invariants: each file is replaced as a whole or not at all, and
 ``connect`` keeps a copy of the former one; a file that nothing changed since gets its former bytes back; in a file that
-changed meanwhile only the added members and items are removed; nothing is written if one edit cannot be made.
+changed meanwhile only the added members and items are removed; nothing is written if one edit cannot be made, or if a
+file changed after its change was planned.
 """
 
 from __future__ import annotations
@@ -87,7 +88,12 @@ class Connections:
         return json.loads(content) if content else {}
 
     def connect(self, client: str, changes: Sequence[Change]) -> None:
-        """Write the changes into the files, and record under the client's name what was written."""
+        """Write the changes into the files, and record under the client's name what was written.
+
+        Raises:
+            SettingsError: a file changed after the plan. Nothing is written.
+        """
+        _require_unchanged(changes)
         records = self.all()
         moment = datetime.now(timezone.utc).isoformat(timespec="seconds")
         written = [self._write(change, moment) for change in changes]
@@ -113,7 +119,8 @@ class Connections:
         return changes
 
     def disconnect(self, client: str, changes: Sequence[Change]) -> None:
-        """Write the changes, and forget the client."""
+        """Write the changes, and forget the client. Errors are those of ``connect``."""
+        _require_unchanged(changes)
         for change in changes:
             _replace(change.path, change.after)
         records = self.all()
@@ -233,6 +240,15 @@ def _read(path: Path) -> bytes | None:
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"Expected a file of text, got {show(path)} ({error}). Look at it.") from error
     return content
+
+
+def _require_unchanged(changes: Sequence[Change]) -> None:
+    """Check that the files are as they were planned: a running client may write its own while its user reads a diff."""
+    for change in changes:
+        if _read(change.path) != change.before:
+            raise SettingsError(
+                f"Expected {show(change.path)} as in the diff, got a file that changed since. Run the command again."
+            )
 
 
 def _replace(path: Path, content: bytes | None, *, mode: int | None = None) -> None:

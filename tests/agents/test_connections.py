@@ -156,6 +156,23 @@ def test_another_server_of_the_name_and_a_broken_file_are_refused(home: Path) ->
         Connections(home / "agents").plan_disconnect("codex")
 
 
+def test_file_that_changed_after_the_diff_is_refused(home: Path) -> None:
+    before = write_samples("claude-code", home)
+    state = home / ".claude.json"
+    planned = plan_changes(list_edits("claude-code", home=home, folder=home / "agents"))
+    state.write_text('{"written": "by the client"}')
+    with pytest.raises(SettingsError, match=r"Expected '.*\.claude\.json' as in the diff, got a file that changed"):
+        Connections(home / "agents").connect("claude-code", planned)
+    assert state.read_text() == '{"written": "by the client"}'
+    assert (home / ".claude" / "settings.json").read_bytes() == before[home / ".claude" / "settings.json"]
+    connections = connect("claude-code", home)
+    planned = connections.plan_disconnect("claude-code")
+    state.write_text('{"written": "again"}')
+    with pytest.raises(SettingsError, match="Run the command again"):
+        connections.disconnect("claude-code", planned)
+    assert [*connections.all()] == ["claude-code"]
+
+
 def test_link_to_settings_stays_a_link_and_keeps_its_mode(home: Path) -> None:
     real = home / "dotfiles" / "mcp.json"
     real.parent.mkdir()
