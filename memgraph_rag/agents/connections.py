@@ -111,12 +111,13 @@ class Connections:
             raise SettingsError(
                 f"Expected a connected client, got {show(client)}. List them: memgraph-rag agent status."
             )
-        changes: list[Change] = []
-        for form in reversed(record["files"]):
+        before = {path: _read(path) for path in (Path(form["path"]) for form in reversed(record["files"]))}
+        after = dict(before)
+        for form in reversed(record["files"]):  # a client that was connected twice has two records of a file
             path = Path(form["path"])
-            if (current := _read(path)) is not None:
-                changes.append(Change(path, current, _take_back(current, form), ()))
-        return changes
+            if (content := after[path]) is not None:
+                after[path] = _take_back(content, form)
+        return [Change(path, content, after[path], ()) for path, content in before.items() if content is not None]
 
     def disconnect(self, client: str, changes: Sequence[Change]) -> None:
         """Write the changes, and forget the client. Errors are those of ``connect``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import json5
@@ -154,6 +155,17 @@ def test_another_server_of_the_name_and_a_broken_file_are_refused(home: Path) ->
         list_edits("emacs", home=home, folder=home)
     with pytest.raises(SettingsError, match="Expected a connected client, got 'codex'"):
         Connections(home / "agents").plan_disconnect("codex")
+
+
+def test_disconnecting_takes_back_what_two_versions_wrote(home: Path) -> None:
+    before = write_samples("claude-code", home)
+    connections = connect("claude-code", home)
+    edits = list_edits("claude-code", home=home, folder=home / "agents")
+    newer = [replace(edit, value=f"{edit.value}More.") if edit.how == "file" else edit for edit in edits]
+    connections.connect("claude-code", plan_changes(newer))
+    connections.disconnect("claude-code", connections.plan_disconnect("claude-code"))
+    after = {path: path.read_bytes() for path in home.rglob("*") if path.is_file() and "agents" not in path.parts}
+    assert after == before
 
 
 def test_file_that_changed_after_the_diff_is_refused(home: Path) -> None:
