@@ -88,17 +88,20 @@ class Connections:
         return json.loads(content) if content else {}
 
     def connect(self, client: str, changes: Sequence[Change]) -> None:
-        """Write the changes into the files, and record under the client's name what was written.
+        """Write the changes into the files. Each is recorded first, so that ``disconnect`` takes back a part, too.
 
         Raises:
             SettingsError: a file changed after the plan. Nothing is written.
+            OSError: a file cannot be written. The files before it are written.
         """
         _require_unchanged(changes)
-        records = self.all()
         moment = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        written = [self._write(change, moment) for change in changes]
-        before = records.get(client, {"files": []})["files"]
-        self._keep({**records, client: {"connected_at": moment, "files": [*before, *written]}})
+        for change in changes:
+            records = self.all()
+            before = records.get(client, {"files": []})["files"]
+            files = [*before, self._make_record(change, moment)]
+            self._keep({**records, client: {"connected_at": moment, "files": files}})
+            _replace(change.path, change.after)
 
     def plan_disconnect(self, client: str) -> list[Change]:
         """Return the changes that take back what ``connect`` wrote.
@@ -128,15 +131,14 @@ class Connections:
         records.pop(client, None)
         self._keep(records)
 
-    def _write(self, change: Change, moment: str) -> dict[str, Any]:
-        """Write a changed file and return its record."""
+    def _make_record(self, change: Change, moment: str) -> dict[str, Any]:
+        """Keep a copy of a file that is to be changed, and return the record of its change."""
         copy = ""
         if change.before is not None:
             name = hashlib.sha256(str(change.path).encode()).hexdigest()[:12]
             path = self._copies / f"{moment.replace(':', '-')}-{name}-{change.path.name}"
             _replace(path, change.before, mode=0o600)
             copy = str(path)
-        _replace(change.path, change.after)
         edits = [
             {"how": edit.how, "keys": edit.keys, "value": edit.value, "depth": depth}
             for edit, depth in zip(change.edits, change.made, strict=True)

@@ -16,6 +16,7 @@ from memgraph_rag.agents import jsonc
 from memgraph_rag.agents.clients import CLIENTS, list_edits
 from memgraph_rag.agents.connections import Connections, plan_changes
 from memgraph_rag.errors import SettingsError
+from memgraph_rag.private_files import write_private
 
 CODEX_CONFIG = """# my model
 model = "gpt-5.2"
@@ -166,6 +167,24 @@ def test_disconnecting_takes_back_what_two_versions_wrote(home: Path) -> None:
     connections.disconnect("claude-code", connections.plan_disconnect("claude-code"))
     after = {path: path.read_bytes() for path in home.rglob("*") if path.is_file() and "agents" not in path.parts}
     assert after == before
+
+
+def test_half_of_a_connection_is_taken_back(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(path: Path, content: bytes, *, mode: int) -> None:
+        if path.name == "settings.json":
+            raise PermissionError(path)
+        write_private(path, content, mode=mode)
+
+    before = write_samples("claude-code", home)
+    with monkeypatch.context() as patch:
+        patch.setattr("memgraph_rag.agents.connections.write_private", write)
+        with pytest.raises(PermissionError):
+            connect("claude-code", home)
+    assert "memory" in (home / ".claude.json").read_text()
+    connections = Connections(home / "agents")
+    connections.disconnect("claude-code", connections.plan_disconnect("claude-code"))
+    assert {path: path.read_bytes() for path in before} == before
+    assert connections.all() == {}
 
 
 def test_file_that_changed_after_the_diff_is_refused(home: Path) -> None:
