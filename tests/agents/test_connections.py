@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -185,6 +186,14 @@ def test_half_of_a_connection_is_taken_back(home: Path, monkeypatch: pytest.Monk
     connections.disconnect("claude-code", connections.plan_disconnect("claude-code"))
     assert {path: path.read_bytes() for path in before} == before
     assert connections.all() == {}
+
+
+def test_link_to_a_device_is_refused(home: Path) -> None:
+    (home / ".cursor").mkdir()
+    (home / ".cursor" / "mcp.json").symlink_to(os.devnull)
+    edits = list_edits("cursor", home=home, folder=home / "agents")
+    with pytest.raises(SettingsError, match=r"Expected a file of text, got .*mcp\.json'?, which is no regular file"):
+        plan_changes(edits)
 
 
 def test_file_that_changed_after_the_diff_is_refused(home: Path) -> None:
