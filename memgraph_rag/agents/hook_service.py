@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from memgraph_rag.agents.hook import CURSOR_TURNS, PENDING, STORING, keep_event
 from memgraph_rag.agents.projects import PERSON, Project, find_project
 from memgraph_rag.display import show
-from memgraph_rag.errors import DocumentError, MemgraphRagError, convert_errors
+from memgraph_rag.errors import DocumentError, MemgraphRagError, ModelError, StoreError, convert_errors
 from memgraph_rag.text.exports.agent_session import AgentSession, AgentTurn
 from memgraph_rag.text.exports.formats import SESSION_LOGS
 
@@ -168,8 +168,8 @@ class HookService:
                         self._store(json.loads(file.read_text("utf-8")))
                 except MemgraphRagError as error:
                     _log.exception("a session could not be stored")
-                    if error.retryable:
-                        continue  # with the next event
+                    if isinstance(error, (StoreError, ModelError)):
+                        continue  # with the next event, or at the next server: it is not the event that is wrong
                 file.unlink(missing_ok=True)
             self._calls.task_done()
 

@@ -222,6 +222,16 @@ def test_locked_store_keeps_the_event(
     )
 
 
+def test_memory_that_the_end_of_the_server_closed_keeps_the_event(
+    service: HookService, memories: Memories, shop: Path, tmp_path: Path
+) -> None:
+    said = {"conversation_id": "c1", "workspace_roots": [str(shop)], "prompt": "We decided to sell fish."}
+    memories.get(f"project:{shop}").close()
+    service.answer("cursor", "beforeSubmitPrompt", said)
+    service.wait()
+    assert len([*(tmp_path / "server" / "pending").iterdir()]) == 1
+
+
 def test_events_of_cursor_store_turns(service: HookService, memories: Memories, shop: Path) -> None:
     common = {"conversation_id": "c1", "workspace_roots": [str(shop)], "generation_id": "g1"}
     service.answer("cursor", "beforeSubmitPrompt", {**common, "prompt": "We decided to sell fish."})
