@@ -161,9 +161,13 @@ def keep_event(folder: str, client: str, event: str, given: object) -> None:
     os.makedirs(pending, mode=0o700, exist_ok=True)  # noqa: PTH103
     path = os.path.join(pending, f"{time.time_ns()}-{os.getpid()}.json")  # noqa: PTH118
     descriptor = os.open(f"{path}.part", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump({"client": client, "event": event, "input": given}, file)
-    os.replace(f"{path}.part", path)  # noqa: PTH105
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump({"client": client, "event": event, "input": given}, file)
+        os.replace(f"{path}.part", path)  # noqa: PTH105
+    except OSError:  # of a full disk: the words that were written must not stay
+        os.unlink(f"{path}.part")  # noqa: PTH108
+        raise
 
 
 def _log(folder: str, text: str) -> None:

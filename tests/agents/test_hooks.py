@@ -379,6 +379,16 @@ def test_killed_server_and_a_full_disk_leave_the_client_alone(
     assert not (tmp_path / "hooks.log").exists()
 
 
+def test_event_that_cannot_be_kept_leaves_no_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="No space left"):
+        hook.keep_event(str(tmp_path), "cursor", "beforeSubmitPrompt", {"prompt": "My secret is fish."})
+    assert [*(tmp_path / "pending").iterdir()] == []
+
+
 def test_broken_store_is_a_line_in_the_log(served: Path, tmp_path: Path, shop: Path) -> None:
     (tmp_path / "agents.lbug").write_bytes(b"no database" * 1000)
     log = write_log(shop / "log.jsonl", ("user", "Let's use SQLite."))
