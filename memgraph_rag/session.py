@@ -321,7 +321,7 @@ class Session:
         kept = len(page.segments)
         document = replace(page, turns=tuple(turns)).document
         document_id = self._conversation.page_id(page.number)
-        language, keeps_stems = detect_page_language(page, document.text)
+        language, keeps_segments = detect_page_language(page, document.text)
         segments = (*page.segments, *self._mark_echoes(self._cut_segments(document, document_id, page.segments)))
         before = self._last_write if self._last_write.matches(page) else _LastWrite()
         new = self._models.embedder.embed(write_in_context("", segments[len(before.facts) :]))
@@ -336,7 +336,7 @@ class Session:
             segment_embeddings=units(mix_neighbours(vectors, segments)),
             annotations=rows.annotations,
         )
-        self._store.revise(graph, before=page.sha256, kept=kept if keeps_stems else 0)
+        self._store.revise(graph, before=page.sha256, kept=kept if keeps_segments else 0)
         self._last_write = _LastWrite.from_segments(record.sha256, segments, vectors, rows.annotations)
         return Page(self._conversation, page.number, tuple(turns), segments, record)
 

@@ -391,6 +391,18 @@ def test_a_turn_is_read_for_facts_once(memory: Memory, monkeypatch: pytest.Monke
     assert stored == ["Hamburg", "Berlin", "Oslo"]
 
 
+def test_session_goes_on_after_its_facts_were_removed(memory: Memory) -> None:
+    session = memory.session(user="ann")
+    session.add([turn("I live in Hamburg.")])
+    list(memory.maintenance.remove_layer("facts"))
+
+    assert session.add([turn("I like tea.")]).added == 1
+    list(memory.maintenance.remove_layer("facts"))
+    assert memory.session(user="ann").add([turn("I play chess.")]).added == 1
+    assert [record.layers for record in memory.documents()] == [("facts",)]
+    assert not memory.maintenance.examine()
+
+
 def test_two_writers_of_one_session_lose_nothing(memory: Memory) -> None:
     errors: list[BaseException] = []
 

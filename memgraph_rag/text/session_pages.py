@@ -212,12 +212,14 @@ def _takes_turns(turns: int, characters: int, layers: Iterable[str]) -> bool:
 
 
 def detect_page_language(page: Page, text: str) -> tuple[str, bool]:
-    """Return the language of a page whose text becomes ``text``, and whether its stored words keep their stems.
+    """Return the language of a page whose text becomes ``text``, and whether its stored segments can stay.
 
-    If the stems change, the stored segments must be written again: the index of a store holds stems.
+    They are written again if their stems change, which the index of a store holds, or if the layer ``facts`` is gone.
     """
-    language = detect_language(text)
-    return language, page.record is None or stemmer_name(page.record.language) == stemmer_name(language)
+    language, record = detect_language(text), page.record
+    if record is None:
+        return language, True
+    return language, FACTS in record.layers and stemmer_name(record.language) == stemmer_name(language)
 
 
 def parse_page(conversation: Conversation, number: int, record: DocumentRecord, segments: Sequence[Segment]) -> Page:
