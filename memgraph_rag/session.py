@@ -100,28 +100,31 @@ class _LastWrite:
     """The vectors and facts of the page that was written last, so that the next turn does not compute them again.
 
     Attributes:
+        embedder: the embedder that computed the vectors.
         sha256: the hash of the page's content.
         vectors: (n, d), one embedding for the own text of each of the n segments.
         facts: the facts of each segment, by segment id, in the order of the segments.
     """
 
+    embedder: object = None
     sha256: str = ""
     vectors: Matrix = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     facts: Mapping[str, Sequence[Annotation]] = field(default_factory=dict[str, Sequence[Annotation]])
 
     @classmethod
     def from_segments(
-        cls, sha256: str, segments: Sequence[Segment], vectors: Matrix, annotations: Sequence[Annotation]
-    ) -> _LastWrite:
+        cls, embedder: object, sha256: str, segments: Sequence[Segment], vectors: Matrix,
+        annotations: Sequence[Annotation],
+    ) -> _LastWrite:  # fmt: skip
         """Return the record of a written page, with the facts grouped by their segment."""
         facts: dict[str, list[Annotation]] = {segment.id: [] for segment in segments}
         for fact in annotations:
             facts[fact.segment_ids[0]].append(fact)
-        return cls(sha256, vectors, facts)
+        return cls(embedder, sha256, vectors, facts)
 
-    def matches(self, page: Page) -> bool:
-        """Return whether the record belongs to this page with its stored content."""
-        return bool(page.segments) and page.sha256 == self.sha256
+    def matches(self, page: Page, embedder: object) -> bool:
+        """Return whether the record belongs to this page with its stored content, embedded by this embedder."""
+        return bool(page.segments) and page.sha256 == self.sha256 and embedder is self.embedder
 
 
 class Session:
@@ -323,8 +326,9 @@ class Session:
         document_id = self._conversation.page_id(page.number)
         language, keeps_segments = detect_page_language(page, document.text)
         segments = (*page.segments, *self._mark_echoes(self._cut_segments(document, document_id, page.segments)))
-        before = self._last_write if self._last_write.matches(page) else _LastWrite()
-        new = self._models.embedder.embed(write_in_context("", segments[len(before.facts) :]))
+        embedder = self._models.embedder
+        before = self._last_write if self._last_write.matches(page, embedder) else _LastWrite()
+        new = embedder.embed(write_in_context("", segments[len(before.facts) :]))
         vectors = np.concatenate([before.vectors, new]) if before.facts else new
         split = SplitDocument(document_id, "", tuple(segment for segment in segments if not segment.echo))
         layer = FactsLayer(before.facts)
@@ -337,7 +341,7 @@ class Session:
             annotations=rows.annotations,
         )
         self._store.revise(graph, before=page.sha256, kept=kept if keeps_segments else 0)
-        self._last_write = _LastWrite.from_segments(record.sha256, segments, vectors, rows.annotations)
+        self._last_write = _LastWrite.from_segments(embedder, record.sha256, segments, vectors, rows.annotations)
         return Page(self._conversation, page.number, tuple(turns), segments, record)
 
     def _cut_segments(self, document: Document, document_id: str, kept: Sequence[Segment]) -> tuple[Segment, ...]:

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from memgraph_rag import Memory, Message, Stored
 from memgraph_rag.errors import DocumentError, SettingsError, StoreReadOnly
 from memgraph_rag.facts.layer import extract_facts
 from memgraph_rag.session import Session
+from memgraph_rag.testing import FakeEmbedder
 from memgraph_rag.text import session_pages
 from memgraph_rag.text.session_pages import MOST_TURNS, Conversation, PageTurn, count_repeated
 from memgraph_rag.types import DocumentGraph
@@ -401,6 +403,20 @@ def test_session_goes_on_after_its_facts_were_removed(memory: Memory) -> None:
     assert memory.session(user="ann").add([turn("I play chess.")]).added == 1
     assert [record.layers for record in memory.documents()] == [("facts",)]
     assert not memory.maintenance.examine()
+
+
+def test_session_goes_on_after_reembedding(memory: Memory) -> None:
+    session = memory.session(user="ann")
+    session.add([turn("I live in Hamburg.")])
+    memory.maintenance.reembed(FakeEmbedder(16, name="other"))
+
+    assert session.add([turn("I like tea.")]).added == 1
+    (page,) = memory.documents()
+    vectors = memory._parts.store.read_graphs([page.id])[0].segment_embeddings
+    memory.forget(user="ann")
+    session.add([turn("I live in Hamburg."), turn("I like tea.")])
+    (fresh,) = memory._parts.store.read_graphs([page.id])
+    assert np.allclose(vectors, fresh.segment_embeddings, atol=1e-6)
 
 
 def test_two_writers_of_one_session_lose_nothing(memory: Memory) -> None:
