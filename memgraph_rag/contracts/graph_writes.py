@@ -75,7 +75,7 @@ class GraphWriter(Protocol):
         mention both entities any more.
 
         ``graph.segments`` are the stored segments. If ``graph`` holds embeddings of segments, they replace the stored
-        ones. ``graph.document.layers`` names all layers that the document has afterwards.
+        ones. Of ``layers``, the document has those afterwards that ``graph.document.layers`` names.
 
         Args:
             layers: names of the layers to store. A layer without rows in ``graph`` counts as built without result, or

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from itertools import count
@@ -15,9 +15,11 @@ from memories import FOX, RIVER, graph_of, options
 from tables import table
 
 from memgraph_rag import Action, Failure, Limits, Memory, Receipt
+from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.maintenance.lacking_layers import build_until, sort_oldest_first
 from memgraph_rag.testing import FakeLanguageModel
+from memgraph_rag.types import Annotation, LayerRows
 
 
 def test_deepen_builds_the_graph_of_add(tmp_path: Path) -> None:
@@ -101,6 +103,24 @@ def test_deepen_does_not_block_add(tmp_path: Path) -> None:
         model.may_write.set()
         deepening.join(30)
         assert {"entities", "points"} <= set(memory.documents()[0].layers)
+
+
+def test_deepen_keeps_layers_that_others_built_meanwhile(tmp_path: Path) -> None:
+    class Remarks:
+        name, needs_language, needs_recognizer, requires = "remarks", False, False, ()
+
+        def build(self, documents: Sequence[SplitDocument], **_: Any) -> list[LayerRows]:
+            receipts(memory.deepen(layers=["facts"]))
+            return [LayerRows(annotations=(Annotation("short", kind="remark"),)) for _ in documents]
+
+    with Memory(tmp_path / "notes.lbug", **options(layers=())) as memory:
+        memory.add([{"role": "ann", "content": "I live in Hamburg."}])
+        receipts(memory.deepen(layers=[Remarks()]))
+
+        assert memory.documents()[0].layers == ("facts", "remarks")
+        memory.maintenance.export_to(tmp_path / "all.jsonl")
+    with Memory(tmp_path / "copy.lbug", **options()) as copy:
+        assert len(list(copy.maintenance.import_from(tmp_path / "all.jsonl"))) == 1
 
 
 @table("seconds", [0, -1, "a minute", float("nan"), True])

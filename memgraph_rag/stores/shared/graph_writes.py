@@ -340,7 +340,11 @@ def extend(
         vectors = [vector for graph in embedded for vector in graph.segment_embeddings]
         write.create("write/embed_segments", relation_rows.make_embedding_columns(ids, vectors))
     built = {
-        document.id: (document.layers, document.model or row["model"], document.recognizer or row["recognizer"])
+        document.id: (
+            sorted({*row["layers"]} - {*layers} | {*document.layers} & {*layers}),  # others may have built further ones
+            document.model or row["model"],
+            document.recognizer or row["recognizer"],
+        )
         for document, row in ((graph.document, stored[graph.document.id]) for graph in graphs)
     }
     write.create("write/update_documents", rows.make_built_columns(built))
