@@ -308,6 +308,23 @@ def test_a_forgotten_session_begins_anew(memory: Memory) -> None:
     assert len(said(memory)) == 1
 
 
+@pytest.mark.parametrize("name", ["ann", "a" * 182, "a" * 183])  # keys: readable, readable below page 10, hashes
+def test_many_forgotten_pages_hide_no_later_page(memory: Memory, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr("memgraph_rag.session._KEYS_TOGETHER", 2)
+    monkeypatch.setattr("memgraph_rag.text.session_pages.MOST_TURNS", 1)
+    memory.session(user=name).add(turns(12))
+    memory.add("Tom.", key="session/~")
+    pages = [record for record in memory.documents() if record.metadata.get("user") == name]
+    numbers = {int(record.key.rpartition("/")[2]): record.key for record in pages}
+    assert len({key.rpartition("/")[0] for key in numbers.values()}) == (2 if len(name) == 182 else 1)
+    for number in (0, 1, 2, 3, 6, 7, 8):
+        memory.forget(numbers[number])
+
+    session = memory.session(user=name)
+    assert session.add(turns(12, 9)).unchanged == 3
+    assert session.add(turns(13, 11)).documents == (numbers[11].removesuffix("11") + "12",)
+
+
 def test_export_of_a_user_holds_that_user_alone(memory: Memory, tmp_path: Path) -> None:
     for user in ("ann", "tom"):
         memory.session(user=user).add(turns(40))

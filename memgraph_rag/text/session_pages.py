@@ -47,6 +47,7 @@ _MOST_CHARACTERS = 32_000  # of a page that still takes turns
 _MOST_NAME = 100_000  # characters of a user's or session's name
 _MOST_QUOTED = 200  # characters of a readable key
 _MOST_ID_BITS = 1_024  # of a number as an id: Python does not print huge ones
+_LAST_NUMBER = 10**9 - 1  # of a page
 _LONG = "session#"  # prefix of a hash of long names
 _PAGE_KEY = re.compile(rf"(?:session/[^/]+/[^/]+|{_LONG}[0-9a-f]+)/[0-9]+")  # as Conversation.key writes them
 
@@ -80,6 +81,16 @@ class Conversation:
         if len(readable) <= _MOST_QUOTED:
             return readable
         return f"{_LONG}{make_id(self.namespace, 'session', self.user, self.session)}/{number}"
+
+    @property
+    def key_heads(self) -> set[str]:
+        """The beginnings of the keys of all pages: one, or two if only keys of small numbers are readable."""
+        return {self.key(number).removesuffix(str(number)) for number in (0, _LAST_NUMBER)}
+
+    def find_number(self, key: str) -> int | None:
+        """Return the number of the page with this key; None for the key of anything else."""
+        end = re.fullmatch(r".*/([0-9]{1,9})", key, re.DOTALL)
+        return int(end[1]) if end and self.key(int(end[1])) == key else None
 
     def page_id(self, number: int) -> str:
         """Return the id of the document of page ``number``, whether it is stored or not."""
