@@ -22,6 +22,7 @@ from memgraph_rag.facts.layer import extract_facts
 from memgraph_rag.session import Session
 from memgraph_rag.testing import FakeEmbedder
 from memgraph_rag.text import session_pages
+from memgraph_rag.text.files import MAX_BYTES
 from memgraph_rag.text.session_pages import MOST_TURNS, Conversation, PageTurn, count_repeated
 from memgraph_rag.types import DocumentGraph
 
@@ -198,6 +199,7 @@ def test_an_edit_and_its_return_are_as_before(memory: Memory) -> None:
         turn("x", id=""),
         turn("x", id=1.5),
         turn("x", time=3),
+        turn("ä" * (MAX_BYTES // 2)),
         "text",
         None,
     ],
@@ -274,7 +276,7 @@ def test_empty_scope_matches_no_document(memory: Memory, strategy: str) -> None:
     assert not answer.citations
 
 
-@pytest.mark.parametrize("name", ["", " ", 3, "\ud800", "a\0b", "x" * 200_000])
+@pytest.mark.parametrize("name", ["", " ", 3, "\ud800", "a\0b", "x" * 30_000, "ж" * 5_000])
 def test_invalid_user_and_session_names_are_refused(memory: Memory, name: Any) -> None:
     with pytest.raises(SettingsError, match="Expected user"):
         memory.session(user=name)
@@ -350,6 +352,13 @@ def test_import_takes_exported_session(
     with Memory(tmp_path / "other.lbug", **options()) as other:
         list(other.maintenance.import_from(tmp_path / "all.jsonl"))
         assert graph_of(other)["nodes"].keys() == graph_of(memory)["nodes"].keys()
+
+
+def test_import_takes_session_of_longest_names(memory: Memory, tmp_path: Path) -> None:
+    memory.session(user="😀" * 2_499, session="ж" * 4_999).add(turns(MOST_TURNS))
+    memory.maintenance.export_to(tmp_path / "all.jsonl")
+    with Memory(tmp_path / "other.lbug", **options()) as other:
+        assert len(list(other.maintenance.import_from(tmp_path / "all.jsonl"))) == 1
 
 
 def test_the_end_builds_layers_and_later_turns_begin_a_page(memory: Memory) -> None:

@@ -44,7 +44,8 @@ MOST_TURNS = 32
 """Most turns of a page. The next search reads a changed page again; a page's first turn has no turn before it."""
 
 _MOST_CHARACTERS = 32_000  # of a page that still takes turns
-_MOST_NAME = 100_000  # characters of a user's or session's name
+_MOST_NAME = 30_000  # bytes of a user's or session's name as JSON: both fit the metadata of a document
+_MOST_BYTES = MAX_BYTES - 4 * _MOST_CHARACTERS  # of a turn, so that it fits a page that still takes turns
 _MOST_QUOTED = 200  # characters of a readable key
 _MOST_ID_BITS = 1_024  # of a number as an id: Python does not print huge ones
 _LAST_NUMBER = 10**9 - 1  # of a page
@@ -63,10 +64,10 @@ class Conversation:
     def __post_init__(self) -> None:
         for name in (USER, SESSION):
             value = getattr(self, name)
-            is_name = isinstance(value, str) and value.strip() and len(value) <= _MOST_NAME and is_storable(value)
-            if not is_name:
+            is_name = isinstance(value, str) and value.strip() and is_storable(value)
+            if not is_name or len(json.dumps(value)) > _MOST_NAME:
                 raise SettingsError(
-                    f"Expected {name} as a text of 1 to {_MOST_NAME:,} characters that can be stored, got "
+                    f"Expected {name} as a text of 1 to {_MOST_NAME:,} bytes that can be stored, got "
                     f"{show(value)}. Name whose words these are.",
                     setting=name,
                 )
@@ -299,11 +300,11 @@ def read_turns(
         elif moment:
             turn_id = conversation.turn_id("content", role, moment, content, 0)
         text = f"{write_paragraph(role, content, moment)}{BETWEEN_TURNS}"
-        if len(text) > MAX_BYTES:
+        if (size := len(text.encode())) > _MOST_BYTES:
             raise DocumentError(
-                f"Expected message {index} of at most {MAX_BYTES:,} characters, got {len(text):,}. Cut it into parts.",
+                f"Expected message {index} of at most {_MOST_BYTES:,} bytes, got {size:,}. Cut it into parts.",
                 index=index,
-                limit=MAX_BYTES,
+                limit=_MOST_BYTES,
             )
         turns[turn_id or index] = PageTurn(turn_id, text, role, timestamps.parse_time(moment) or now)
     return list(turns.values())
