@@ -31,7 +31,7 @@ from memgraph_rag.types import DocumentGraph, DocumentRecord, as_line
 
 ForeignForm = Literal["jsonl", "markdown", "graphml", "parquet", "obsidian"]
 
-_MOST_FILE_NAME = 100
+_MOST_FILE_NAME, _MOST_NAME_BYTES = 100, 200  # a file system takes 255 bytes, with a number and the suffix
 _MOST_LINKS = 40  # names below a note, the most frequent first
 _UNSAFE = re.compile(r"[^\w .,()&+'-]+|^\.+|[. ]+\Z")
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -128,7 +128,8 @@ def _file_names(records: Iterable[DocumentRecord]) -> dict[str, str]:
     names: dict[str, str] = {}
     taken: set[str] = set()
     for record in records:
-        stem = _UNSAFE.sub("_", record.title or record.key)[:_MOST_FILE_NAME].strip(" .") or "note"
+        stem = _UNSAFE.sub("_", record.title or record.key)[:_MOST_FILE_NAME]
+        stem = stem.encode()[:_MOST_NAME_BYTES].decode(errors="ignore").strip(" .") or "note"
         name = next(name for n in count(1) if (name := stem if n == 1 else f"{stem} {n}").casefold() not in taken)
         taken.add(name.casefold())
         names[record.id] = f"{name}.md"

@@ -72,6 +72,16 @@ def test_notes_have_front_matter_and_links(memory: Memory, tmp_path: Path) -> No
     assert "[[" not in plain
 
 
+def test_note_of_long_title_gets_shorter_name(memory: Memory, tmp_path: Path) -> None:
+    title = "山中气象报告" * 20
+    for number in range(2):
+        memory.add(f"Text {number}.", title=title)
+
+    assert memory.maintenance.export_files(tmp_path / "notes", "markdown") == 5
+    notes = sorted(path.name for path in (tmp_path / "notes").iterdir() if path.name.startswith("山"))
+    assert [name.removeprefix(notes[1].removesuffix(".md")) for name in notes] == [" 2.md", ".md"]
+
+
 @pytest.mark.parametrize("form", FOREIGN_FORMS)
 def test_scope_goes_through_each_form(memory: Memory, tmp_path: Path, form: str) -> None:
     path = tmp_path / "ann"
