@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from memgraph_rag.errors import DocumentError
 from memgraph_rag.text.exports.agent_session import AgentSession, program_folder
 from memgraph_rag.text.exports.formats import SESSION_LOGS
 
@@ -60,6 +61,19 @@ def test_claude_code_log_gives_prompts_and_replies(tmp_path: Path) -> None:
     assert (session.client, session.id, session.folder) == ("claude-code", "abc", "/src")
     assert [turn.id for turn in session.turns] == ["1", "2"]
     assert said(session) == SAID
+
+
+def test_deep_line_is_passed_over(tmp_path: Path) -> None:
+    path = write(tmp_path / "abc.jsonl", "[" * 100_000, record("1", "user", "Let's use SQLite."))
+    (session,) = SESSION_LOGS["claude-code"].read(path)
+    assert said(session) == SAID[:1]
+
+
+@pytest.mark.parametrize("requests", [5, [{"requestId": "1", "message": "Hi.", "timestamp": 10**400}]])
+def test_log_of_another_form_is_refused(requests: object, tmp_path: Path) -> None:
+    path = write(tmp_path / "workspace" / "chatSessions" / "abc.json", {"requests": requests})
+    with pytest.raises(DocumentError, match="a log of sessions in its usual form, got one without it"):
+        list(SESSION_LOGS["vscode"].read(path))
 
 
 # ── Codex ────────────────────────────────────────────────────────────────────────────────────────────────────

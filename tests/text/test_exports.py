@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from memgraph_rag.lexical.note_links import find_note_links
 from memgraph_rag.memory import Memory
 from memgraph_rag.text.exports import export_files
 from memgraph_rag.text.exports.export_files import ExportFiles
-from memgraph_rag.text.exports.formats import read_export
+from memgraph_rag.text.exports.formats import FORMATS, read_export
 from memgraph_rag.types import Document, Failure
 
 
@@ -128,6 +129,26 @@ def test_other_files_are_refused(name: str, data: bytes, tmp_path: Path) -> None
     path.write_bytes(data)
     with pytest.raises(DocumentError, match=r"^Expected .*, got .*\. "):
         list(read_export(path)[1])
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(
+    "content", [b"null", b"5", b'"x"', b'{"agents": [5], "blocks": [5]}', b'{"chats": {"list": 5}}']
+)
+def test_file_of_another_form_is_refused(name: str, content: bytes, tmp_path: Path) -> None:
+    """The name of a format may be wrong, and a file may only look like one of its."""
+    path = tmp_path / "conversations.json"
+    path.write_bytes(content)
+    for form in (name, None):
+        with suppress(DocumentError):
+            assert not [item for item in read_export(path, form)[1] if isinstance(item, Document)]
+
+
+def test_broken_list_of_people_is_refused(tmp_path: Path) -> None:
+    for name, people in (("users.json", [{"name": "ann"}]), ("channels.json", [{"id": "C1"}])):
+        (tmp_path / name).write_text(json.dumps(people))
+    with pytest.raises(DocumentError, match="an export of this format in its usual form, got one without it"):
+        list(read_export(tmp_path)[1])
 
 
 def test_missing_file_and_unknown_format_are_refused(tmp_path: Path) -> None:

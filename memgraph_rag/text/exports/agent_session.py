@@ -61,7 +61,7 @@ def read_lines(path: Path) -> Iterator[Mapping[str, Any]]:
         for line in file:
             try:
                 form: Any = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(form, Mapping):
                 yield form
@@ -81,7 +81,7 @@ def as_mapping(value: object) -> Mapping[str, Any]:
     if isinstance(value, (str, bytes)):
         try:
             value = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
     return value if isinstance(value, Mapping) else {}
 

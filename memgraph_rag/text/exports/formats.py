@@ -1,17 +1,18 @@
 """Recognise an export of another program, and yield its conversations as documents.
 
-It knows the names of the formats. Invariant: an export is read by one format: the one that was named, or the first
-that recognises the files.
+It knows the names of the formats. Invariants: an export is read by one format: the one that was named, or the first
+that recognises the files. Files of another form than the format's raise errors of this library.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from memgraph_rag.display import show
-from memgraph_rag.errors import DocumentError, SettingsError
+from memgraph_rag.errors import DocumentError, SettingsError, convert_errors
 from memgraph_rag.text.exports import (
     chatgpt,
     claude,
@@ -31,11 +32,31 @@ from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.types import Document, Failure
 
 
+@contextmanager
+def _check_form(what: str, path: Path) -> Iterator[None]:
+    """Convert foreign errors of the block, which reads files of another form, into a ``DocumentError``."""
+
+    def make_error(exc: Exception) -> DocumentError:
+        return DocumentError(
+            f"Expected {what} in its usual form, got one without it ({type(exc).__name__}: {show(exc)}): {show(path)}. "
+            "Name another file or another format.",
+            path=path,
+        )
+
+    with convert_errors(make_error):
+        yield
+
+
 class Format(NamedTuple):
-    """A format of exports: functions that tell whether files have the format, and that yield their documents."""
+    """A format of exports: functions that tell whether files have the format, and that parse their documents."""
 
     matches: Callable[[ExportFiles], bool]
-    read: Callable[[ExportFiles], Iterator[Document | Failure]]
+    parse: Callable[[ExportFiles], Iterator[Document | Failure]]
+
+    def read(self, files: ExportFiles) -> Iterator[Document | Failure]:
+        """Yield the documents of an export; raise ``DocumentError`` if it has another form."""
+        with _check_form("an export of this format", files.path):
+            yield from self.parse(files)
 
 
 FORMATS = {
@@ -59,10 +80,15 @@ FORMATS = {
 
 
 class SessionLogs(NamedTuple):
-    """A coding agent's logs: functions that find the log files below a home folder, and read a file's sessions."""
+    """A coding agent's logs: functions that find the log files below a home folder, and parse a file's sessions."""
 
     find: Callable[[Path], Iterator[Path]]
-    read: Callable[[Path], Iterator[AgentSession]]
+    parse: Callable[[Path], Iterator[AgentSession]]
+
+    def read(self, path: Path) -> Iterator[AgentSession]:
+        """Yield the sessions of a log file; raise ``DocumentError`` if it cannot be read or has another form."""
+        with _check_form("a log of sessions", path):
+            yield from self.parse(path)
 
 
 SESSION_LOGS = {
@@ -87,14 +113,15 @@ def read_export(path: Path, name: str | None = None) -> tuple[str, Iterator[Docu
 
     Raises:
         SettingsError: no format has this name.
-        DocumentError: the files cannot be read, or have no known format.
+        DocumentError: the files cannot be read, have no known format, or, during the iteration, have another form.
     """
     if name is not None and name not in FORMATS:
         raise SettingsError(
             f"Expected a format of {', '.join(FORMATS)}, got {show(name)}. Name one of these.", setting="format"
         )
     files = ExportFiles(path)
-    format_name = name or next((known for known, form in FORMATS.items() if form.matches(files)), None)
+    with _check_form("an export", path):
+        format_name = name or next((known for known, form in FORMATS.items() if form.matches(files)), None)
     if format_name is None:
         raise DocumentError(
             f"Expected an export of {', '.join(FORMATS)}, got another form: {show(path)}. Name its format, or add "
