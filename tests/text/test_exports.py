@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -111,6 +112,14 @@ def test_names_in_an_export_never_leave_it(tmp_path: Path) -> None:
         assert files.attachment(name) == ""
     with pytest.raises(DocumentError, match="can be read"):
         files.read("../secret.txt")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_pipes_of_an_export_are_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "conversations.json")  # opening it would wait for a writer for ever
+    assert ExportFiles(tmp_path).names == []
+    with pytest.raises(DocumentError, match="a pipe"):
+        read_export(tmp_path / "conversations.json")
 
 
 @table(

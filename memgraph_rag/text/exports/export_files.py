@@ -147,9 +147,11 @@ class ExportFiles:
                 (Path(folder) / name).relative_to(self.path).as_posix()
                 for folder, _, files in os.walk(self.path)
                 for name in files
-                if not (Path(folder) / name).is_symlink()
+                if not (path := Path(folder) / name).is_symlink() and path.is_file()  # a pipe would wait for its writer
             ]
         else:
+            if self.path.exists() and not self.path.is_file():
+                raise ValueError("a device, a pipe or a socket")
             with self.path.open("rb"):
                 names = [self.path.name]
         if len(names) > _MOST_FILES:
