@@ -191,6 +191,16 @@ def write_vault(folder: Path) -> Path:
     return folder / "notes"
 
 
+def test_long_ids_that_begin_alike_make_two_documents(tmp_path: Path) -> None:
+    ids = [f"{'a' * 600}{number}@x" for number in range(2)]
+    mails = [f"From x\nFrom: ann@x\nMessage-ID: <{own}>\n\nMail {own[-3]}.\n\n" for own in ids]
+    path = tmp_path / "all.mbox"
+    path.write_text("".join(mails))
+    keys = {document.key for document in documents_in(path)}
+    assert len(keys) == 2
+    assert all(len(key) <= 480 and key.startswith("mail/aaa") for key in keys)
+
+
 def test_vault_is_recognised_by_its_settings(tmp_path: Path) -> None:
     name, items = read_export(write_vault(tmp_path))
     found = {(item.key, item.title) for item in items if isinstance(item, Document)}

@@ -6,6 +6,7 @@ replaces and never doubles; a channel that goes on for years is cut by months, s
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timezone
 from itertools import zip_longest
@@ -41,6 +42,15 @@ def make_message(speaker: object, text: object, time: object) -> Message | None:
     return Message(name or "unknown", content, time if isinstance(time, str) and time else None)
 
 
+def make_key(origin: str, own_id: str | int) -> str:
+    """Return the key of a conversation or a record: its format and its id; a hash replaces the end of a long id."""
+    key = f"{origin}/{own_id}"
+    if len(key) <= _MOST_KEY:
+        return key
+    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{key[: _MOST_KEY - len(digest) - 1]}-{digest}"
+
+
 def append_attachments(text: str, attachments: Iterable[tuple[str, str]]) -> str:
     """Return a message's text, followed by each attachment, a pair of name and text, whose text is not empty."""
     return "\n\n".join([text, *(f"[{as_line(name)}]\n{content}" for name, content in attachments if content)]).strip()
@@ -64,7 +74,7 @@ def chat_document(
     if said:
         text, turns = render(said)
         name = as_line(title)[:_MOST_TITLE] if isinstance(title, str) else ""
-        yield Document(text, f"{origin}/{chat_id}"[:_MOST_KEY], name, metadata={"format": origin}, turns=turns)
+        yield Document(text, make_key(origin, chat_id), name, metadata={"format": origin}, turns=turns)
 
 
 def split_by_month(

@@ -14,11 +14,17 @@ from typing import Any
 from xml.etree import ElementTree
 
 from memgraph_rag.display import show
-from memgraph_rag.text.exports.conversations import chat_document, make_message, read_all, split_by_month, utc_time
+from memgraph_rag.text.exports.conversations import (
+    chat_document,
+    make_key,
+    make_message,
+    read_all,
+    split_by_month,
+    utc_time,
+)
 from memgraph_rag.text.exports.export_files import ExportFiles, read_rows
 from memgraph_rag.types import SESSION, USER, Document, Failure, MetadataValue
 
-_LONGEST_KEY = 480
 _SQLITE = b"SQLite format 3\x00"
 _OWN_NAMES = (USER, SESSION, "format", "time", "date", "echo")  # of metadata, which a foreign record may not set
 _TEXT_FIELDS = ("content", "text", "memory", "data")  # of a record of LangGraph, the first that has a text
@@ -48,7 +54,7 @@ def _document(origin: str, record_id: object, text: object, time: object, **meta
         kept: dict[str, MetadataValue] = {"format": origin}
         kept |= {"time": time} if isinstance(time, str) and time else {}
         kept |= {name: value for name, value in metadata.items() if isinstance(value, (str, int, float, bool))}
-        yield Document(text, f"{origin}/{record_id}"[:_LONGEST_KEY], metadata=kept)
+        yield Document(text, make_key(origin, record_id), metadata=kept)
 
 
 # ── mem0 ─────────────────────────────────────────────────────────────────────────────────────────────────────────
