@@ -68,6 +68,13 @@ def test_get_all_of_mem0_keeps_users(tmp_path: Path) -> None:
     assert read(path) == ("mem0", {"mem0/m1": ("Ann likes tea", {"format": "mem0", "time": CHANGED, **owner})})
 
 
+def test_metadata_of_mem0_may_have_any_name(tmp_path: Path) -> None:
+    path = tmp_path / "memories.json"
+    metadata = {"origin": "web", "text": "a", "record_id": 7, "self": True}
+    path.write_text(json.dumps([{"id": "m1", "memory": "Ann likes tea", "metadata": metadata}]))
+    assert read(path)[1] == {"mem0/m1": ("Ann likes tea", {"format": "mem0", **metadata})}
+
+
 def test_items_of_langgraph_keep_their_namespace(tmp_path: Path) -> None:
     """langgraph-checkpoint-sqlite 3.1.2; the first value is a memory of LangMem."""
     rows = [

@@ -46,7 +46,7 @@ def _has_lists(content: Any, *names: str) -> bool:
     return isinstance(content, dict) and all(isinstance(content.get(name), list) for name in names)
 
 
-def _document(origin: str, record_id: object, text: object, time: object, **metadata: object) -> Iterator[Document]:
+def _document(origin: str, record_id: object, text: object, time: object, /, **metadata: object) -> Iterator[Document]:
     """Yield a record as a document; nothing without a text."""
     if not isinstance(record_id, str) or not record_id:
         raise ValueError(f"a record without an id: {show(record_id)}")
