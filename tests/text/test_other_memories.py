@@ -247,6 +247,24 @@ def test_records_of_neo4j_agent_memory_keep_session_and_validity(tmp_path: Path)
     )
 
 
+def test_reading_a_store_leaves_no_file(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "history.db",
+        "PRAGMA journal_mode = WAL",
+        "CREATE TABLE history (memory_id, new_memory, is_deleted, created_at, updated_at)",
+        "CREATE TABLE messages (id)",
+        rows=("INSERT INTO history VALUES (?, ?, ?, ?, ?)", [("m1", "Ann likes tea", 0, ADDED, ADDED)]),
+    )
+    assert read(path)[1]["mem0/m1"][0] == "Ann likes tea"
+    assert [each.name for each in tmp_path.iterdir()] == ["history.db"]
+
+    with closing(sqlite3.connect(path)) as connection:  # the program that writes it is running
+        connection.execute("UPDATE history SET new_memory = 'Ann likes milk'")
+        connection.commit()
+        assert read(path)[1]["mem0/m1"][0] == "Ann likes milk"
+    assert [each.name for each in tmp_path.iterdir()] == ["history.db"]
+
+
 def test_damaged_store_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     path.write_bytes(b"SQLite format 3\x00" + b"\xff" * 5_000)

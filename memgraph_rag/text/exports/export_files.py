@@ -166,15 +166,26 @@ def read_rows(path: Path, query: str, values: Sequence[str] = ()) -> list[dict[s
         DocumentError: the file is damaged, or has no such table.
     """
     try:
-        with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)) as connection:
+        file = path.resolve()
+        mode = "mode=ro&immutable=1" if _is_idle(file) else "mode=ro"
+        with closing(sqlite3.connect(f"file:{quote(str(file))}?{mode}", uri=True)) as connection:
             connection.row_factory = sqlite3.Row
             return [dict(row) for row in connection.execute(query, values)]
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         raise DocumentError(
             f"Expected a store that can be read, got {show(error)}: {show(path)}. Close the program that writes it, "
             "and check the file.",
             path=path,
         ) from error
+
+
+def _is_idle(path: Path) -> bool:
+    """Return whether an SQLite file has a log when it is open, and is not: a reader would then leave files next to it.
+
+    SQLite's documentation, "Write-Ahead Logging": bytes 18 and 19 of the file are 2.
+    """
+    with path.open("rb") as file:
+        return file.read(20)[18:] == b"\x02\x02" and not path.with_name(f"{path.name}-wal").exists()
 
 
 def _is_zip(path: Path) -> bool:
