@@ -33,7 +33,6 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, MemgraphRagError, SchemaMismatch
 from memgraph_rag.maintenance import archive_overviews
 from memgraph_rag.maintenance.file_replacement import replace_file
-from memgraph_rag.stores import open_place
 from memgraph_rag.stores.layer_rows import KINDS, ArchivedRows
 from memgraph_rag.stores.layer_rows.archived import Ids, Number, Packed, Places, Scalar, pack, unpack
 from memgraph_rag.stores.shared.document_reader import iterate_graphs
@@ -95,14 +94,8 @@ def export_documents(
         document_ids: the documents to write. The default is all documents.
 
     Raises:
-        DocumentError: the file belongs to an open store, or an error of ``write``.
+        DocumentError: as ``write`` does.
     """
-    if (place := open_place(path)) is not None:
-        raise DocumentError(
-            f"Expected a new file, or an archive to replace, got {show(path)}, which holds something else: a part of "
-            f"the open store {show(place)}. Name another file.",
-            path=path,
-        )
     version = store.version()  # read before all data
     ids = store.document_ids() if document_ids is None else sorted(document_ids)
     overviews = archive_overviews.encode_all(store, document_ids if document_ids is None else ids, as_of=version)

@@ -15,6 +15,7 @@ from typing import BinaryIO
 from memgraph_rag.display import show
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.private_files import replace_private
+from memgraph_rag.stores import open_place
 
 _HEAD_BYTES = 4096  # searched for the mark of a kind of file
 
@@ -51,9 +52,15 @@ def _target(path: Path) -> Path:
 
 
 def _require_replaceable(path: Path, target: Path, *, kind: str, mark: bytes, error: type[MemgraphRagError]) -> None:
-    """Raise ``error`` unless the target is missing, empty, or a regular file with the mark."""
+    """Raise ``error`` unless the target is missing, empty, or a regular file with the mark, and of no open store."""
     if not target.exists():
         return
+    if (place := open_place(target)) is not None:  # before it is opened: closing it may release the engine's lock
+        raise error(
+            f"Expected a new file, or {kind} to replace, got {show(path)}, which holds something else: a part of the "
+            f"open store {show(place)}. Name another file.",
+            path=path,
+        )
     mode = target.stat().st_mode
     if not stat.S_ISREG(mode):
         got = "a folder" if stat.S_ISDIR(mode) else "a device, a pipe or a socket"

@@ -14,7 +14,7 @@ from memories import fakes
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import DocumentError, SettingsError
-from memgraph_rag.maintenance.foreign_files import FOREIGN_FORMS
+from memgraph_rag.maintenance.foreign_files import FOREIGN_FORMS, ForeignForm
 
 BARN = "Ann found a fox & a <cat> in the Barn."
 
@@ -100,6 +100,16 @@ def test_existing_file_is_not_replaced(memory: Memory, tmp_path: Path, form: str
         with pytest.raises(DocumentError, match=r"^Expected .*, got .*"):
             memory.maintenance.export_files(path, form)  # type: ignore[arg-type]
     assert [each.read_text() for each in tmp_path.rglob("*") if each.is_file()] == ["Mine."]
+
+
+@pytest.mark.parametrize("part", ["", ".shadow", ".wal", ".in_use"])
+@pytest.mark.parametrize("form", ["jsonl", "graphml"])
+def test_file_of_the_open_store_is_not_opened(tmp_path: Path, form: ForeignForm, part: str) -> None:
+    """The engine's lock would end, and a shadow file, which is empty, would be replaced and then lost."""
+    with Memory(tmp_path / "notes.lbug", **fakes()) as memory:
+        memory.add(BARN)
+        with pytest.raises(DocumentError, match="a part of the open store"):
+            memory.maintenance.export_files(tmp_path / f"notes.lbug{part}", form)
 
 
 def test_unknown_form_is_refused(memory: Memory, tmp_path: Path) -> None:
