@@ -92,6 +92,12 @@ def test_a_file_of_the_open_store_is_no_document(path: Path, name: str) -> None:
         assert [record.key for record in memory.documents()] == ["fox"]
 
 
+def test_home_in_a_path_hides_no_open_store(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(path.parent))
+    with Memory(path, **options()) as memory, pytest.raises(DocumentError, match="open store"):
+        memory.add(Path("~", path.name))
+
+
 def test_an_archive_never_replaces_the_open_store(path: Path) -> None:
     with Memory(path, **options()) as memory:
         memory.add(FOX, key="fox")

@@ -21,7 +21,7 @@ from memgraph_rag.stores import open_place
 from memgraph_rag.text.chat import count_unread_times
 from memgraph_rag.text.files import read
 from memgraph_rag.text.loading import ReadFile, Source, load
-from memgraph_rag.text.paths import spellings
+from memgraph_rag.text.paths import expand_home, spellings
 from memgraph_rag.text.session_pages import is_page_key
 from memgraph_rag.types import (
     Document,
@@ -127,7 +127,7 @@ def load_request(request: Request, read_file: ReadFile = read) -> Loaded | Failu
 
 
 def _refuse_open_store(path: Path) -> None:
-    if (place := open_place(path)) is not None:
+    if (place := open_place(expand_home(path))) is not None:
         raise DocumentError(
             f"Expected a file to add, got {show(path)}, a part of the open store {show(place)}. Name another file.",
             path=path,
