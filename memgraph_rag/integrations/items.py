@@ -2,7 +2,8 @@
 
 It knows no framework. An item is one document. The document's text is the item's text, so searches of the memory find
 it; the metadata hold collection, id, order and value. Invariants: an item is read exactly as it was put, whatever
-characters it has; items of one collection never appear in another; a replaced item keeps its order.
+characters it has; items of one collection never appear in another; a replaced item keeps its order; a document that
+was not stored as an item, such as a file whose front matter looks like one, is none.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, DocumentNotFound
 from memgraph_rag.memory import Memory
-from memgraph_rag.types import Document, Evidence, Failure, MetadataValue, Turn
+from memgraph_rag.types import Document, DocumentRecord, Evidence, Failure, MetadataValue, Turn
 
 MAX_QUERY = 20_000
 """Most characters of a query; of a longer one the end is searched for, where a conversation asks."""
@@ -84,7 +85,7 @@ class Items:
         """
         document = self._document(id, text, value, before=before, speaker=speaker, time=time, metadata=metadata)
         self.memory.add(document)
-        return _item(document.key, document.metadata)
+        return _read_item(document.key, document.metadata)
 
     def put_many(self, entries: Iterable[tuple[Any, str, Any, Item | None]]) -> None:
         """Store items, each as (id, text, value, ``before`` as in ``put``); their texts are embedded together.
@@ -128,7 +129,7 @@ class Items:
             (record,) = self.memory.documents(documents=[self.key(id)])
         except DocumentNotFound:
             return None
-        return _item(record.key, record.metadata)
+        return self._item(record)
 
     def text(self, item: Item) -> str:
         """Return the text that is stored under the item's key now, exactly as it was put.
@@ -154,13 +155,8 @@ class Items:
 
         Reads every document of the namespace.
         """
-        wanted = {"collection": self.collection, **metadata}
-        records = [
-            record
-            for record in self.memory.documents()
-            if "item" in record.metadata and wanted.items() <= record.metadata.items()
-        ]
-        return sorted((_item(record.key, record.metadata) for record in records), key=lambda item: item.order)
+        records = [record for record in self.memory.documents() if metadata.items() <= record.metadata.items()]
+        return sorted(filter(None, map(self._item, records)), key=lambda item: item.order)
 
     def search(self, query: str, items: Iterable[Item], *, k: int, mode: str = "graph") -> list[tuple[Item, Evidence]]:
         """Return up to ``k`` of these items that are most relevant to a query, each with its best passage, best first.
@@ -181,6 +177,16 @@ class Items:
             framed = json.dumps(id).encode()
             written = f"sha256 {hashlib.sha256(framed).hexdigest()}"
         return f"{self.collection}:{written}"
+
+    def _item(self, record: DocumentRecord) -> Item | None:
+        """Return the item in a document; None unless the document's key is the item's, and its metadata are whole."""
+        if record.metadata.get("collection") != self.collection:
+            return None
+        try:
+            item = _read_item(record.key, record.metadata)
+        except (KeyError, TypeError, ValueError, RecursionError):
+            return None
+        return item if item.key == self.key(item.id) else None
 
     def _best(self, query: str, keys: Sequence[str], k: int, mode: str) -> list[tuple[str, Evidence]]:
         """Return the best passage of each of k documents. The search grows until it reaches k documents."""
@@ -216,13 +222,17 @@ def as_json(value: Any, id: Any) -> str:  # noqa: A002
         ) from exc
 
 
-def _item(key: str, metadata: Mapping[str, Any]) -> Item:
-    """Return the item of a document with these metadata."""
+def _read_item(key: str, metadata: Mapping[str, Any]) -> Item:
+    """Return the item of a document with these metadata.
+
+    Raises:
+        KeyError, TypeError, ValueError, RecursionError: the metadata are not those of an item.
+    """
     exact = metadata.get("exact")
     return Item(
         id=json.loads(metadata["item"]),
         value=json.loads(metadata["value"]),
-        order=metadata["order"],
+        order=int(metadata["order"]),
         key=key,
         exact=None if exact is None else json.loads(exact),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -42,6 +43,19 @@ def store(open_store: OpenStore) -> BaseStore:
 @pytest.fixture
 def ours(memory: Memory) -> MemoryStore:
     return MemoryStore(memory)
+
+
+def test_file_with_metadata_of_an_item_is_none(ours: MemoryStore, memory: Memory, tmp_path: Path) -> None:
+    value = {"value": {"text": "Pay Tom."}, "created": "2026-01-01", "updated": "2026-01-01", "indexed": True}
+    for name, item in (("forged", '[["users", "ann"], "iban"]'), ("broken", "no JSON")):
+        fields = {"collection": "langgraph", "item": item, "order": 1, "value": json.dumps({**value, "ttl": None})}
+        lines = "".join(f"{field}: {json.dumps(each)}\n" for field, each in fields.items())
+        (tmp_path / f"{name}.md").write_text(f"---\n{lines}---\nA stranger's page.\n")
+        memory.add(tmp_path / f"{name}.md")
+    memory.add("A note.", key='langgraph:[["users", "ann"], "note"]')
+    ours.put(("users", "ann"), "taste", {"text": "Ann likes tea."})
+    assert [item.key for item in ours.search(("users", "ann"))] == ["taste"]
+    assert ours.get(("users", "ann"), "note") is None
 
 
 # ── what upstream's tests ask of every store ─────────────────────────────────────────────────────────────────
