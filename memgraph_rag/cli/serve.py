@@ -1,21 +1,23 @@
 """The commands ``memgraph-rag mcp``, ``serve`` and ``ui``: serve a memory to agents, programs and its owner.
 
 This module opens memories; ``memgraph_rag.server`` implements the protocols. Invariants: with standard streams,
-standard output carries only the protocol; a token is printed once, by the command that creates it.
+standard output carries only the protocol; a token is printed once, by the command that creates it, and is never an
+argument of a process, because all users of the machine see those.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock, Thread, Timer
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -39,6 +41,7 @@ app = typer.Typer(
 
 _PORT = 8765
 _CLOSING_S = 10.0
+_SHOWING_S = 60.0  # for a browser to start
 
 _AT_ONCE = ("entities", "facts")
 """Layers that need no language model. Facts are among them, because agents store statements and ask what holds now."""
@@ -113,12 +116,38 @@ def ui(
         page = f"{address}/ui/#token={one_token.token}"
         typer.echo(f"The console is at {page}\nCtrl-C ends it.", err=True)
         if browser:
-            webbrowser.open(page)
+            leaving.enter_context(_show_page(page))
 
-    with _memories(shown_place, None, is_shared=False) as memories:
+    with _memories(shown_place, None, is_shared=False) as memories, ExitStack() as leaving:
         server = transports.token_server(memories, one_token, owner=owner)
         app = transports.http_app(server, may_write=ui_write)
         transports.serve_http(app, port=port, ready=open_page)
+
+
+@contextmanager
+def _show_page(page: str) -> Iterator[None]:
+    """Open a page in the browser by a private file that leads to it.
+
+    The file is in the home folder, where browsers in a sandbox can read it. It is removed after a minute, or at the end
+    of the block. If it cannot be written, the user has to open the page.
+    """
+    try:
+        descriptor, name = tempfile.mkstemp(".html", "memgraph-rag-", Path.home())
+    except OSError:
+        yield
+        return
+    file = Path(name)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as written:
+        written.write(f'<!DOCTYPE html><meta http-equiv="refresh" content="0; url={page}"><a href="{page}">Memory</a>')
+    removal = Timer(_SHOWING_S, file.unlink, kwargs={"missing_ok": True})
+    removal.daemon = True
+    removal.start()
+    try:
+        webbrowser.open(file.as_uri())
+        yield
+    finally:
+        removal.cancel()
+        file.unlink(missing_ok=True)
 
 
 def _transports() -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memgraph_rag.cli.options import Place
-from memgraph_rag.cli.serve import _memories, _Openings, _split
+from memgraph_rag.cli.serve import _memories, _Openings, _show_page, _split
 from memgraph_rag.server.tokens import TokenFolder
 
 
@@ -44,6 +44,21 @@ def test_token_of_an_impossible_date_is_listed_as_damaged_and_revoked(cli, tmp_p
     assert form["damaged"] is True
     cli("mcp", "revoke", form["id"], *at)
     assert cli.json("mcp", "tokens", *at) == []
+
+
+def test_browser_gets_the_token_by_a_private_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    with _show_page("http://127.0.0.1:8765/ui/#token=mgr_secret"):
+        (file,) = tmp_path.iterdir()
+        assert opened == [file.as_uri()]
+        assert 'url=http://127.0.0.1:8765/ui/#token=mgr_secret"' in file.read_text()
+        assert file.stat().st_mode & 0o777 == 0o600
+    assert [*tmp_path.iterdir()] == []
+    monkeypatch.setattr(Path, "home", lambda: tmp_path / "absent")
+    with _show_page("http://127.0.0.1:8765/ui/#token=mgr_secret"):
+        assert len(opened) == 1
 
 
 def test_missing_extra_is_one_line_with_what_to_install(cli, monkeypatch: pytest.MonkeyPatch) -> None:
