@@ -299,8 +299,13 @@ def test_plan_from_an_address_holds_words_of_its_question(open_model) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["http://localhost:1/v1", "openai:", "http:///v1#m", "http://a:b@host/v1#m", "https://h/v1?key=s#m"]
-)
+    "name",
+    [
+        "http://localhost:1/v1", "openai:", "http:///v1#m", "http://a:b@host/v1#m", "https://h/v1?key=s#m",
+        "http://[::1/v1#m", "http://a:b@[::1", "http://[x]/v1#m", "http://h:port/v1#m", "http://h:99999/v1#m",
+        "http://h\x01/v1#m",
+    ],
+)  # fmt: skip
 def test_invalid_address_is_refused_without_its_secrets(name: str) -> None:
     with pytest.raises(SettingsError) as caught:
         parse_address(name)

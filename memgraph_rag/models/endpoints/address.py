@@ -5,8 +5,9 @@ The module does not know a client and sends nothing. Invariant: an address holds
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from memgraph_rag.errors import SettingsError
 
@@ -40,7 +41,7 @@ def parse_address(name: str) -> Address:
     Address(url='http://localhost:11434/v1', model='qwen3:8b')
 
     Raises:
-        SettingsError: the name holds no model, or more than server, path and model.
+        SettingsError: the name holds no model, no valid server, or more than server, path and model.
     """
     if name.startswith(_OPENAI):
         url, model = _OPENAI_URL, name.removeprefix(_OPENAI)
@@ -51,7 +52,7 @@ def parse_address(name: str) -> Address:
             f"Expected an address with a model's name, got only {_hide_secrets(url)}. Write {_hide_secrets(url)}#NAME.",
             setting="model",
         )
-    parts = urlsplit(url)
+    parts = _split(url)
     if not parts.hostname or parts.username is not None or parts.query:
         raise SettingsError(
             f"Expected an address of server and path, got {_hide_secrets(url)} without a server, or with a user or a "
@@ -61,7 +62,16 @@ def parse_address(name: str) -> Address:
     return Address(url.rstrip("/"), model)
 
 
+def _split(url: str) -> SplitResult:
+    """Return the parts of an address; without a server if its host, its port or a character is invalid."""
+    with suppress(ValueError):
+        parts = urlsplit(url)
+        if parts.port != 0 and url.isprintable():
+            return parts
+    return SplitResult(url.partition(":")[0], "", "", "", "")
+
+
 def _hide_secrets(url: str) -> str:
     """Return an address without the parts that may be secret."""
-    parts = urlsplit(url)
+    parts = _split(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
