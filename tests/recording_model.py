@@ -9,6 +9,16 @@ from memgraph_rag.testing import FakeLanguageModel
 from memgraph_rag.types import Generation, Prompt, TurnVerdicts
 
 
+class NestingModel(FakeLanguageModel):
+    """Writes lists in lists, and more tokens than it may, as a hostile server does."""
+
+    def __init__(self) -> None:
+        super().__init__(["[" * 9_000], window=20_000)
+
+    def generate(self, prompts: Sequence[Prompt], **options: Any) -> list[Generation]:
+        return super().generate(prompts, **options | {"max_tokens": 9_000})
+
+
 class RecordingModel(FakeLanguageModel):
     """Keeps its prompts and turns.
 

@@ -164,7 +164,7 @@ def _read_value(text: str, choices: Sequence[str]) -> str:
     """Return the phrase that a reply names, in the spelling of the turn; empty if it names none of the phrases."""
     try:
         value = json.loads(text)["value"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return ""
     words = " ".join(value.split()).strip(_EDGES).casefold() if isinstance(value, str) else ""
     return next((phrase for phrase in choices if phrase.casefold() == words), "")
@@ -175,7 +175,7 @@ def _read_changes(text: str, choices: Sequence[str]) -> tuple[list[str], list[st
     try:
         read = json.loads(text)
         lists = [read["now"], read["over"]]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return [], []
     now, over = ([value for value in each if isinstance(value, str) and value in choices] for each in lists)
     return now, over

@@ -7,10 +7,10 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recording_model import RecordingModel
+from recording_model import NestingModel, RecordingModel
 from tables import table
 
-from memgraph_rag.answering.copying import copy_values, phrases
+from memgraph_rag.answering.copying import copy_changes, copy_values, phrases
 from memgraph_rag.testing import FakeLanguageModel
 from memgraph_rag.types import Usage
 
@@ -66,6 +66,11 @@ def test_value_that_is_no_phrase_gives_the_line(value: Any) -> None:
 @table("reply", ["", "the Tram", "[]", "7", "{}", '{"value": "the Tr', '{"other": "Tram"}'])
 def test_model_that_ignores_the_schema_gives_the_line(reply: str) -> None:
     assert copy_values(FakeLanguageModel([reply]), QUESTION, [TURN])[0] == [TURN]
+
+
+def test_lists_in_lists_give_the_line_and_no_change() -> None:
+    assert copy_values(NestingModel(), QUESTION, [TURN])[0] == [TURN]
+    assert copy_changes(NestingModel(), QUESTION, [TURN])[0] == [([], [])]
 
 
 @table("turn", ["", " \n ", "?!", "..."])

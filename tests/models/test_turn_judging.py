@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from recording_model import RecordingModel
+from recording_model import NestingModel, RecordingModel
 from tables import table
 
 from memgraph_rag.contracts import LanguageModel
@@ -164,6 +164,10 @@ def test_cut_reply_counts_up_to_its_end(reply: str, verdicts: tuple[float, ...])
 @table("reply", ["", "the tram", "[1, 2]", "7", "null", '{"1": 7, "2": ["tram"]}', '{"9": "tram"}'])
 def test_nonsense_reply_gives_zero_verdicts(reply: str) -> None:
     assert written(reply, TRAM, BIKE) == (0.0, 0.0)
+
+
+def test_lists_in_lists_give_zero_verdicts() -> None:
+    assert WrittenVerdicts(NestingModel()).judge_turns(QUESTION, [TRAM, BIKE]).probabilities == (0.0, 0.0)
 
 
 @table(("turns", "is_calibrated"), [(7, True), (8, False)])

@@ -116,7 +116,7 @@ class ModelPlans:
                 self._written[question] = _read_plan(question, json.loads(reply.text))
             except ModelError as error:
                 logger.warning("The question is asked without a plan, because its model failed: %s", error)
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
                 logger.warning("The question is asked without a plan, because the model wrote none: %s", show(error))
         return self._written[question]
 

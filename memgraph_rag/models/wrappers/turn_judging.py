@@ -112,7 +112,7 @@ def _read_values(text: str) -> dict[str, str]:
     for end in (text, f'{text}"}}', f"{text}}}", f"{text.rpartition(',')[0]}}}"):
         try:
             read = json.loads(end)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         return {key: value for key, value in read.items() if isinstance(value, str)} if isinstance(read, dict) else {}
     return {}

@@ -36,7 +36,12 @@ def test_model_plans_with_words_of_the_question_only(question: str, reply: str, 
 
 @pytest.mark.parametrize(
     ("reply", "reason"),
-    [("no JSON", "wrote none"), ("{}", "wrote none"), (ModelError("The server is gone."), "is gone")],
+    [
+        ("no JSON", "wrote none"),
+        ("{}", "wrote none"),
+        ("[" * 99_999, "wrote none"),
+        (ModelError("The server is gone."), "is gone"),
+    ],
 )
 def test_failure_of_planner_is_logged(reply: str | ModelError, reason: str, caplog: pytest.LogCaptureFixture) -> None:
     assert ModelPlans(PlanningModel(reply)).find_hop("Who is Ann Lee?", [], values=(), without=()) is None
