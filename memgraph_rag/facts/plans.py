@@ -106,7 +106,7 @@ def due_day(text: str, said: str) -> date | None:
 
 def _next_such_day(said: date, month: int, day: int) -> date:
     """Return the first such day of a year that is not before the given one; 29 February becomes 1 March."""
-    for year in (said.year, said.year + 1):
+    for year in (said.year, min(said.year + 1, date.max.year)):
         try:
             found = date(year, month, day)
         except ValueError:
