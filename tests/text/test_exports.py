@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -189,6 +190,20 @@ def write_vault(folder: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return folder / "notes"
+
+
+def test_hostile_mail_neither_stops_nor_delays_the_others(tmp_path: Path) -> None:
+    parts = "".join(f"Content-Type: multipart/mixed; boundary=b{n}\n\n--b{n}\n" for n in range(2_000))
+    hostile = (f"From: {'(' * 2_000}\n\nHi.", f"From: eve@x\n{parts}", f"From: {'a@b,' * 250_000}\n\nHi.")
+    mails = [*hostile, "From: ann@x\nMessage-ID: <1@x>\n\nHello."]
+    (tmp_path / "all.mbox").write_text("".join(f"From x\n{mail}\n\n" for mail in mails))
+
+    began = time.process_time()
+    *others, last = read_export(tmp_path / "all.mbox")[1]
+    assert time.process_time() - began < 60  # for hours, if all of a header is parsed
+    assert [isinstance(each, Failure) for each in others] == [True, True, False]
+    assert isinstance(last, Document)
+    assert last.key == "mail/1@x"
 
 
 def test_long_ids_that_begin_alike_make_two_documents(tmp_path: Path) -> None:

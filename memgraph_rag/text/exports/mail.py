@@ -26,6 +26,7 @@ _ID = re.compile(r"<([^<>\s]+)>")
 _QUOTED = re.compile(r"^>.*\n?", re.MULTILINE)
 _REPLY = re.compile(r"(?:(?:re|aw|fwd?|wg|sv|tr)\s*:\s*)+", re.IGNORECASE)
 _SUFFIXES = (".eml", ".mbox")
+_MOST_HEADER = 2_000  # characters: to parse a header takes the square of its length
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,15 @@ class _Mail:
     ancestors: tuple[str, ...]
     subject: str
     message: Message | None
+
+
+class _ShortHeaders(policy.EmailPolicy):
+    """Python's policy of mails, with the first characters of each header."""
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        """Return the name of a header and the beginning of its value."""
+        name, value = super().header_source_parse(sourcelines)
+        return name, value[:_MOST_HEADER]
 
 
 def _names(files: ExportFiles) -> list[str]:
@@ -55,7 +65,7 @@ def read(files: ExportFiles) -> Iterator[Document | Failure]:
         for number, raw in enumerate(_split(files.read(name))):
             try:
                 mail = _parse(raw)
-            except (LookupError, TypeError, ValueError, AttributeError) as error:  # headers that ``email`` cannot parse
+            except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:  # of ``email``
                 problem = DocumentError(
                     f"Expected a mail, got one with broken headers: {type(error).__name__}. Save it again."
                 )
@@ -84,7 +94,7 @@ def _split(data: bytes) -> Iterator[bytes]:
 
 
 def _parse(raw: bytes) -> _Mail:
-    mail = message_from_bytes(raw, policy=policy.default)
+    mail = message_from_bytes(raw, policy=_ShortHeaders())
     assert isinstance(mail, EmailMessage)
     sender = str(mail.get("From", ""))
     name, address = parseaddr(sender)
