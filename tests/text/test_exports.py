@@ -161,6 +161,20 @@ def test_broken_list_of_people_is_refused(tmp_path: Path) -> None:
         list(read_export(tmp_path)[1])
 
 
+def test_open_brackets_of_slack_take_no_time(tmp_path: Path) -> None:
+    for name, content in {
+        "users.json": [{"id": "U1", "name": "ann"}],
+        "channels.json": [{"id": "C1", "name": "all"}],
+        "all/2024-05-01.json": [{"user": "U1", "ts": "1714557600.1", "text": "<" * 200_000}],
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(json.dumps(content))
+    began = time.process_time()
+    (document,) = documents_in(tmp_path)
+    assert time.process_time() - began < 20  # half an hour, if each bracket is followed to the end
+    assert document.text.count("<") == 200_000
+
+
 def test_missing_file_and_unknown_format_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match="No such file"):
         read_export(tmp_path / "none.zip")

@@ -19,7 +19,7 @@ from memgraph_rag.types import Document, Failure, Message
 _LISTS = ("channels.json", "groups.json", "dms.json", "mpims.json")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
 _SAID = {None, "bot_message", "thread_broadcast", "file_share", "me_message", "file_comment"}  # subtypes with words
-_LINK = re.compile(r"<([@#!]?)([^|>]*)(?:\|([^>]*))?>")
+_LINK = re.compile(r"<([@#!]?)([^<|>]*)(?:\|([^<>]*))?>")
 
 
 def matches(files: ExportFiles) -> bool:
