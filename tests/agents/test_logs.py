@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,14 @@ def test_claude_code_log_gives_prompts_and_replies(tmp_path: Path) -> None:
     assert (session.client, session.id, session.folder) == ("claude-code", "abc", "/src")
     assert [turn.id for turn in session.turns] == ["1", "2"]
     assert said(session) == SAID
+
+
+def test_open_tags_of_the_program_take_no_time(tmp_path: Path) -> None:
+    words = f"{'<system-reminder>' * 100_000}<ide_selection>a</ide_selection> Hi.<command-name>b</command-name>"
+    began = time.process_time()
+    (session,) = SESSION_LOGS["claude-code"].read(write(tmp_path / "abc.jsonl", record("1", "user", words)))
+    assert time.process_time() - began < 20  # hours, if each tag is followed to the end
+    assert said(session) == [("user", f"{'<system-reminder>' * 100_000} Hi.")]
 
 
 def test_deep_line_is_passed_over(tmp_path: Path) -> None:
