@@ -14,6 +14,7 @@ from typing import Any, Literal
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.ingestion.sources import Loaded
+from memgraph_rag.text.loading import make_text_key
 from memgraph_rag.text.secrets import find_secrets, mask_secrets
 from memgraph_rag.types import Failure, Message, text_hash
 
@@ -68,6 +69,8 @@ def redact_document(item: Loaded, how: Redact) -> tuple[Loaded | Failure, Mappin
         return Failure(item.key, error), {}
     if how == "mask" and redaction.notes:
         masked = replace(document, text=text, title=title, metadata=metadata)
+        if item.has_hash:  # of the text with its secrets, which could be guessed by it
+            masked = replace(masked, key=make_text_key(masked, metadata))
         item = replace(item, document=masked, text_sha256=text_hash(text))
     return item, redaction.notes
 

@@ -67,6 +67,7 @@ class Loaded:
         same_as: the keys of other documents with the same text.
         unread_times: the number of its messages whose time was not understood.
         is_new: whether the store certainly holds no document with its key.
+        has_hash: whether its key is a hash of its text.
     """
 
     document: Document
@@ -78,6 +79,7 @@ class Loaded:
     same_as: tuple[str, ...] = ()
     unread_times: int = 0
     is_new: bool = False
+    has_hash: bool = False
 
     @property
     def key(self) -> str:
@@ -123,6 +125,7 @@ def load_request(request: Request, read_file: ReadFile = read) -> Loaded | Failu
         files=spellings(source) if isinstance(source, Path) else tuple(filter(None, [document.source])),
         text_sha256=text_hash(document.text),
         unread_times=count_unread_times(source, document.turns),
+        has_hash=request.key is None and not isinstance(source, (Path, Document)),
     )
 
 

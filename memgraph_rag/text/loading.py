@@ -103,7 +103,7 @@ def load(
             document = replace(document, metadata={**fields, **metadata} if isinstance(metadata, Mapping) else metadata)
         checked = _check_document(document)
         has_key = key is not None or isinstance(source, (Path, Document))
-        return checked if has_key else replace(checked, key=_make_key(document, checked.metadata))
+        return checked if has_key else replace(checked, key=make_text_key(document, checked.metadata))
 
 
 def _make_reading_error(exc: Exception) -> DocumentError:
@@ -147,13 +147,10 @@ def _warn_of_path(text: str) -> None:
         )
 
 
-def _make_key(document: Document, metadata: Mapping[str, MetadataValue]) -> str:
-    """Return the default key of a text or chat; equal texts of two users get different keys."""
-    owner = get_owner(metadata)
-    if owner == (None, None):
-        return document.key
-    kind, _, _ = document.key.partition("-")
-    return _hash_key(kind, json.dumps([document.text, *owner]))
+def make_text_key(document: Document, metadata: Mapping[str, MetadataValue]) -> str:
+    """Return the default key of a text or chat, a hash; equal texts of two users get different keys."""
+    kind, owner = "chat" if document.turns else "text", get_owner(metadata)
+    return _hash_key(kind, document.text if owner == (None, None) else json.dumps([document.text, *owner]))
 
 
 def _hash_key(kind: str, text: str) -> str:

@@ -9,6 +9,7 @@ import string
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from memories import fakes
@@ -175,6 +176,17 @@ def test_refused_secret_leaves_the_others() -> None:
             memory.session(user="ann", session="1").add([{"role": "user", "content": CARD}])
         assert [type(outcome) for outcome in outcomes] == [Failure, Receipt]
         assert len(memory.documents()) == 1
+
+
+@pytest.mark.parametrize("make", [str, lambda text: [{"role": "ann", "content": text}]])
+@pytest.mark.parametrize("metadata", [None, {"user": "ann"}])
+def test_key_of_masked_text_does_not_tell_the_secret(make: Any, metadata: Any) -> None:
+    """A hash of the text with its secret could be compared with hashes of guesses."""
+    with open_memory("mask") as memory:
+        texts = (CARD, CARD.replace("4111 1111 1111 1111", "4012 8888 8888 1881"), CARD)
+        keys = [memory.add(make(text), metadata=metadata).key for text in texts]
+        assert keys == [memory.documents()[0].key] * 3
+        assert memory.add(make(CARD), key="mine", metadata=metadata).key == "mine"
 
 
 def test_mask_reaches_title_and_metadata() -> None:
