@@ -94,7 +94,7 @@ class OpenMemory:
         self.models = FoundModels(
             settings,
             **models,
-            stored_recognizer=self.store.recognizer,
+            stored_recognizer=lambda: self.store.recognizer(),
             journal=self.journal,
             progress=progress,
         )
@@ -221,12 +221,18 @@ class OpenMemory:
         return facts.list_statements(self.search.facts, self.store, extent)
 
     def use_embedder(self, embedder: CheckedEmbedder) -> None:
-        """Use another embedder from now on. The store must hold its embeddings. Searches read the store again."""
+        """Use another embedder from now on. The store must hold its embeddings. Searches read the store again.
+
+        A call of another thread that began before keeps the former object of the store, which refuses its vectors. So
+        each writer takes the store before the embedder.
+        """
         self.models.embedder = embedder
+        store = self.store.bind_namespace(self.store.namespace)
+        store.migrate(embedder=embedder.name, dimension=embedder.dimension)
+        self._store = self.scopes.store = self.answers.store = store
         for part in ("reading", "wishes", "briefs"):  # they hold the former embedder
             self.__dict__.pop(part, None)
         self.search = self._new_search()
-        self.store.migrate(embedder=embedder.name, dimension=embedder.dimension)
 
     def require_writable(self) -> None:
         """Check that the memory may be changed, before a model works for a result that cannot be stored.

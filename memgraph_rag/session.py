@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from memgraph_rag.calls import telemetry
-from memgraph_rag.contracts import SplitDocument
+from memgraph_rag.contracts import GraphStore, SplitDocument
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentChanged, SettingsError
 from memgraph_rag.facts.layer import FactsLayer
@@ -147,7 +147,7 @@ class Session:
     ) -> None:
         self.user, self.session = conversation.user, conversation.session
         self._conversation, self._parts = conversation, parts
-        self._store, self._models, self._answers = parts.store, parts.models, parts.answers
+        self._models, self._answers = parts.models, parts.answers
         self._search, self._wishes, self._ask = search, wishes, ask
         self._cut = parts.make_cut(needs_language=False)
         self._lock = threading.Lock()
@@ -231,6 +231,10 @@ class Session:
                 f"Expected within as 'user' or 'session', got {show(within)}. Pass one of the two.", setting="within"
             )
         return {USER: self.user} | ({SESSION: self.session} if within == "session" else {})
+
+    @property
+    def _store(self) -> GraphStore:
+        return self._parts.store
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -326,7 +330,7 @@ class Session:
         document_id = self._conversation.page_id(page.number)
         language, keeps_segments = detect_page_language(page, document.text)
         segments = (*page.segments, *self._mark_echoes(self._cut_segments(document, document_id, page.segments)))
-        embedder = self._models.embedder
+        store, embedder = self._store, self._models.embedder  # in this order, see ``OpenMemory.use_embedder``
         before = self._last_write if self._last_write.matches(page, embedder) else _LastWrite()
         new = embedder.embed(write_in_context("", segments[len(before.facts) :]))
         vectors = np.concatenate([before.vectors, new]) if before.facts else new
@@ -340,7 +344,7 @@ class Session:
             segment_embeddings=units(mix_neighbours(vectors, segments)),
             annotations=rows.annotations,
         )
-        self._store.revise(graph, before=page.sha256, kept=kept if keeps_segments else 0)
+        store.revise(graph, before=page.sha256, kept=kept if keeps_segments else 0)
         self._last_write = _LastWrite.from_segments(embedder, record.sha256, segments, vectors, rows.annotations)
         return Page(self._conversation, page.number, tuple(turns), segments, record)
 

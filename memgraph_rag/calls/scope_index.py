@@ -15,10 +15,14 @@ from memgraph_rag.types import SESSION, USER, MetadataValue, get_owner
 
 
 class ScopeIndex:
-    """An in-memory index of the owners (user and session) of a namespace's documents. Several threads may use it."""
+    """An in-memory index of the owners (user and session) of a namespace's documents. Several threads may use it.
+
+    Attributes:
+        store: the store of the documents; ``reembed`` replaces the object.
+    """
 
     def __init__(self, store: GraphStore) -> None:
-        self._store = store
+        self.store = store
         self._lock = threading.Lock()
         self._version = -1
         self._scopes: dict[str, tuple[MetadataValue | None, ...]] = {}  # user and session of a document
@@ -40,12 +44,12 @@ class ScopeIndex:
 
     def _refresh(self) -> None:
         """Read the records that were written since the last call, and drop the documents that were forgotten."""
-        version = self._store.version()  # read before the records: the next call reads later writes again
+        version = self.store.version()  # read before the records: the next call reads later writes again
         if version == self._version:
             return
-        for record in self._store.list_written_documents(since=self._version):
+        for record in self.store.list_written_documents(since=self._version):
             self._scopes[record.id] = get_owner(record.metadata)
-        if len(self._scopes) != self._store.count_documents():
-            stored = set(self._store.document_ids())
+        if len(self._scopes) != self.store.count_documents():
+            stored = set(self.store.document_ids())
             self._scopes = {key: names for key, names in self._scopes.items() if key in stored}
         self._version = version

@@ -22,10 +22,14 @@ _MOST_SUPPORT = 256  # segments of a kept question that are compared with the se
 
 
 class GivenAnswers:
-    """The sentences of earlier answers in one namespace. Several threads may use it."""
+    """The sentences of earlier answers in one namespace. Several threads may use it.
+
+    Attributes:
+        store: the store of the namespace; ``reembed`` replaces the object.
+    """
 
     def __init__(self, store: GraphStore) -> None:
-        self._store = store
+        self.store = store
         self._lock = threading.Lock()
         self._clearings = 0
         self._given: dict[str, frozenset[str]] = {}
@@ -44,7 +48,7 @@ class GivenAnswers:
             read: the nodes from which the answer may have copied sentences.
             begun: the number that ``begin`` returned.
         """
-        origins_by_id = find_origins(self._store.namespace, text, read)
+        origins_by_id = find_origins(self.store.namespace, text, read)
         with self._lock:
             if begun != self._clearings:
                 return
@@ -79,10 +83,10 @@ class GivenAnswers:
 
     def _read_kept(self) -> None:
         """Read the questions that were stored since the last call, and drop the questions that were removed."""
-        times = self._store.question_times()
+        times = self.store.question_times()
         self._kept = {key: self._kept[key] for key in times.items() if key in self._kept}
         new = [question_id for question_id, asked_at in times.items() if (question_id, asked_at) not in self._kept]
-        for question in self._store.questions(new) if new else ():
+        for question in self.store.questions(new) if new else ():
             self._kept[question.id, question.asked_at] = self._list_sentences(question)
 
     def _list_sentences(self, question: Question) -> Origins:
@@ -94,7 +98,7 @@ class GivenAnswers:
         if answer.abstained:
             return {}
         cited = [citation.segment_id for citation in answer.citations]
-        read: dict[str, Node] = {node.id: node for node in self._store.nodes(cited)}
-        read |= {segment.id: segment for segment, _ in find_support(answer.trace, self._store, most=_MOST_SUPPORT)}
+        read: dict[str, Node] = {node.id: node for node in self.store.nodes(cited)}
+        read |= {segment.id: segment for segment, _ in find_support(answer.trace, self.store, most=_MOST_SUPPORT)}
         read |= {step.node.id: step.node for step in answer.trace if not step.node.level}
-        return find_origins(self._store.namespace, answer.text, list(read.values()), answer.citations)
+        return find_origins(self.store.namespace, answer.text, list(read.values()), answer.citations)

@@ -59,8 +59,9 @@ class Maintenance:
 
         The new embedder may have another dimension. Searches use the old embeddings until all new embeddings are
         computed; then the store switches in one step, and this memory uses the new embedder. Other open memories of the
-        store then raise ``SchemaMismatch``: open them again. After an interruption the store is unchanged, and the next
-        call computes only the missing embeddings. In an embedded file the switch rewrites the file, as ``purge`` does.
+        store then raise ``SchemaMismatch``: open them again. So does a call of another thread that began before: repeat
+        it. After an interruption the store is unchanged, and the next call computes only the missing embeddings. In an
+        embedded file the switch rewrites the file, as ``purge`` does.
 
         Args:
             embedder: a name, as for ``Memory``, or an ``Embedder``.

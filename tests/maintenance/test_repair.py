@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -254,3 +254,32 @@ def test_searches_continue_during_reembed(memory: Memory) -> None:
 
     memory.maintenance.reembed(Searching(24, name="other"))
     assert counts == [3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda memory: memory.add("Ann was overtaken.", key="late"),
+        lambda memory: memory.session(user="ann").add([{"role": "user", "content": "I was overtaken.", "id": 1}]),
+    ],
+)
+def test_write_that_reembed_overtakes_is_refused(tmp_path: Path, write: Callable[[Memory], Any]) -> None:
+    """Its vectors are those of the former embedder, and may have the same length."""
+
+    class Overtaken(FakeEmbedder):
+        def embed(self, texts: Sequence[str]) -> Matrix:
+            if memory.embedder is self and any("overtaken" in text for text in texts):
+                memory.maintenance.reembed(FakeEmbedder(8, name="other"))
+            return super().embed(texts)
+
+    with Memory(tmp_path / "notes.lbug", **options(embedder=Overtaken(8), layers=("entities",))) as memory:
+        memory.add(FOX, key="fox", metadata={"user": "ann"})
+        assert memory.search("red fox", user="ann")
+        with pytest.raises(SchemaMismatch, match="embedded anew"):
+            write(memory)
+        assert len(memory.documents()) == 1
+
+        write(memory)
+        assert len(memory.documents()) == 2
+        assert len(memory.search("red fox", user="ann")) > 1
+        assert memory.maintenance.examine() == []
