@@ -124,7 +124,12 @@ class DocumentRecord:
 
     def is_named_with(self, part: str) -> bool:
         """Return whether the key or the title contains a text, in upper or lower case."""
-        return any(part.lower() in name.lower() for name in (self.key, self.title))
+        return any(fold_case(part) in fold_case(name) for name in (self.key, self.title))
+
+
+def fold_case(text: str) -> str:
+    """Return a text in lower case, with one form of the Greek sigma and of the Turkish i, as databases differ there."""
+    return text.lower().replace("ς", "σ").replace("i\u0307", "i")
 
 
 @dataclass(frozen=True, slots=True)

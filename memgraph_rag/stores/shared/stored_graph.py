@@ -50,6 +50,7 @@ from memgraph_rag.types import (
     Summarizes,
     Title,
     Vector,
+    fold_case,
 )
 
 _TOP_POINTS: dict[PointLayer, str] = {"points": "read/list_top_points", "clusters": "read/list_root_summaries"}
@@ -89,7 +90,7 @@ class StoredGraph(BaseStore):
 
     @override
     def list_documents_after(self, key: str, *, k: int, part: str = "") -> list[DocumentRecord]:
-        found = self._run("read/list_documents_after", after=key, part=part.lower(), k=k)
+        found = self._run("read/list_documents_after", after=key, part=fold_case(part), k=k)
         return [rows.decode_document(row) for row in found]
 
     @override

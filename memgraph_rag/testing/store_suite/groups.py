@@ -192,7 +192,15 @@ def test_documents_are_listed_by_page_and_key(make_store: MakeStore) -> None:
 
 def test_documents_are_listed_by_a_part_of_key_or_title(make_store: MakeStore) -> None:
     store = make_store()
-    titles = {"a": "Winter notes", "b": "", "c/notes": "", "d": "Überall", "NOTES e": "", "it's $part": ""}
+    titles = {
+        "a": "Winter notes",
+        "b": "",
+        "c/notes": "",
+        "d": "Überall",
+        "NOTES e": "",
+        "it's $part": "",
+        "ΑΘΗΝΑΣ": "İzmir",
+    }
     store.write_many([make_graph(store.namespace, key, title=title, named=False) for key, title in titles.items()])
 
     def keys(part: str, *, after: str = "", k: int = 9) -> list[str]:
@@ -202,6 +210,7 @@ def test_documents_are_listed_by_a_part_of_key_or_title(make_store: MakeStore) -
     assert keys("notes", after="a") == ["c/notes"]
     assert keys("notes", k=2) == ["NOTES e", "a"]
     assert keys("ÜBER") == ["d"]
+    assert keys("αθηνας") == keys("ΑΘΗΝΑΣ") == keys("İz") == keys("izm") == ["ΑΘΗΝΑΣ"]
     assert keys("'s $") == ["it's $part"]
     assert keys("absent") == []
 
