@@ -79,7 +79,8 @@ def _new_files(folder: Path) -> Iterator[None]:
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        is_empty = not any(folder.iterdir())
+        if is_empty := not any(folder.iterdir()):
+            folder.chmod(0o700)  # it may be older
     except OSError as exc:
         raise SettingsError(
             f"Expected a folder for files, got {show(exc)}: {show(folder)}. Name another folder.", folder=folder

@@ -49,6 +49,11 @@ def test_sound_archive_becomes_files(write, archive, tmp_path) -> None:
     assert files.folder.stat().st_mode & 0o777 == 0o700
 
 
+def test_older_folder_is_closed_to_others(write, archive, tmp_path) -> None:
+    (tmp_path / "files").mkdir(mode=0o755)
+    assert write(archive, tmp_path / "files").folder.stat().st_mode & 0o777 == 0o700
+
+
 def test_unsound_archive_leaves_no_file(write, archive, tmp_path) -> None:
     first, second, third, last = archive.read_bytes().splitlines(keepends=True)
     other = json.dumps(json.loads(first) | {"embedder": "other"}).encode() + b"\n"
