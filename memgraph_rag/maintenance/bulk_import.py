@@ -97,4 +97,4 @@ def _new_files(folder: Path) -> Iterator[None]:
         ) from exc
     finally:
         if not done:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(folder.resolve(), ignore_errors=True)  # it may be a link

@@ -6,6 +6,7 @@ import errno
 import json
 import shutil
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -52,6 +53,15 @@ def test_sound_archive_becomes_files(write, archive, tmp_path) -> None:
 def test_older_folder_is_closed_to_others(write, archive, tmp_path) -> None:
     (tmp_path / "files").mkdir(mode=0o755)
     assert write(archive, tmp_path / "files").folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_folder_behind_a_link_is_left_without_files(tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "files")
+    with suppress(KeyboardInterrupt), bulk_import._new_files(tmp_path / "link"):
+        (tmp_path / "link" / "nodes.csv").write_text(FOX)
+        raise KeyboardInterrupt
+    assert not (tmp_path / "files" / "nodes.csv").exists()
 
 
 def test_unsound_archive_leaves_no_file(write, archive, tmp_path) -> None:
