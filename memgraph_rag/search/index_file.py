@@ -10,6 +10,7 @@ header gives the type, shape, position and checksum of each array.
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -39,7 +40,7 @@ def write_index(arrays: Mapping[str, Array], path: Path) -> None:
         entries[name] = [flat.dtype.str, list(flat.shape), place, zlib.crc32(flat.reshape(-1).view(np.uint8).data)]
         place = _align(place + flat.nbytes)
     header = json.dumps({"form": _FORM, "arrays": entries}).encode()
-    with path.open("wb") as file:
+    with open(path, "wb", opener=_open_private) as file:
         file.write(len(header).to_bytes(8, "little") + header)
         for array in arrays.values():
             _pad(file)
@@ -64,6 +65,11 @@ def read_index(path: Path) -> dict[str, Array] | None:
             return {name: _read_array(file, first, data, *entry) for name, entry in header["arrays"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def _open_private(path: str, flags: int) -> int:
+    """Open a file, which only its owner may read if it is new: another thread may have removed an empty one."""
+    return os.open(path, flags, 0o600)
 
 
 def _read_array(

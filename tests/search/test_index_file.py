@@ -335,3 +335,15 @@ def test_index_file_with_objects_is_not_loaded(tmp_path: Path) -> None:
     assert json.loads(header)
     path.write_bytes(content[:8] + header + content[8 + length :])
     assert read_index(path) is None
+
+
+def test_index_stays_private_when_another_thread_purges(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(tales) as memory:
+
+        def write_after_purge(*arguments: Any) -> None:
+            memory.maintenance.purge()
+            write_index(*arguments)
+
+        monkeypatch.setattr(namespace_index, "write_index", write_after_purge)
+        memory.search(QUESTIONS[0])
+        assert [path.stat().st_mode & 0o777 for path in kept_beside(tales)] == [0o600]
