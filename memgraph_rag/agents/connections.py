@@ -178,7 +178,8 @@ def _apply(text: str, edit: Edit) -> str:
         return _set_in_toml(text, edit)
     current = jsonc.get_value(jsonc.parse(text), edit.keys)
     if edit.how == "item":
-        return text if edit.value in (current or []) else jsonc.append_item(text, edit.keys, edit.value)
+        is_there = isinstance(current, list) and edit.value in current
+        return text if is_there else jsonc.append_item(text, edit.keys, edit.value)
     if current is None:
         return jsonc.set_member(text, edit.keys, edit.value)
     return _require_same(text, edit, current)

@@ -69,7 +69,7 @@ def append_item(text: str, keys: Sequence[str], value: Any) -> str:
     """Return the text with an item at the end of the array at a path; a missing array is made."""
     if get_value(parse(text), keys) is None:
         return set_member(text, keys, [value])
-    _, container = _descend(text, keys)
+    _, container = _descend(text, keys, JSONArray)
     return _insert(text, container, "", value)
 
 
@@ -85,29 +85,30 @@ def remove_member(text: str, keys: Sequence[str]) -> str:
 def remove_item(text: str, keys: Sequence[str], value: Any) -> str:
     """Return the text without the items of the array at a path that equal a value."""
     while value in (items := get_value(parse(text), keys) or []):
-        _, container = _descend(text, keys)
+        _, container = _descend(text, keys, JSONArray)
         text = _cut(text, container, items.index(value))
     return text
 
 
-def _descend(text: str, keys: Sequence[str]) -> tuple[int, _Container]:
+def _descend(text: str, keys: Sequence[str], kind: type[JSONObject | JSONArray] = JSONObject) -> tuple[int, _Container]:
     """Return how many of the keys exist, and the innermost container on the path that exists.
 
     Raises:
-        SettingsError: something on the path is neither an object nor an array.
+        SettingsError: the value at the end of the path that exists is not of this kind.
     """
     parse(text)
     node: Any = load_model(text, loader=ModelLoader()).value
     starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
     depth = 0
-    for depth, key in enumerate([*keys, None]):
-        if not isinstance(node, (JSONObject, JSONArray)):
-            raise SettingsError(f"Expected an object at {'.'.join(keys[:depth])}, got another value. Correct the file.")
+    while depth < len(keys):
         pairs = node.key_value_pairs if isinstance(node, JSONObject) else []
-        found = [pair for pair in pairs if key is not None and _name(text, pair.key, starts) == key]
+        found = [pair for pair in pairs if _name(text, pair.key, starts) == keys[depth]]
         if not found:
             break
-        node = found[-1].value
+        node, depth = found[-1].value, depth + 1
+    if not isinstance(node, kind):
+        wanted, place = "an object" if kind is JSONObject else "an array", ".".join(keys[:depth]) or "the top"
+        raise SettingsError(f"Expected {wanted} at {place}, got another value. Correct the file.")
     if isinstance(node, JSONObject):
         items = tuple((_start(pair.key, starts), _end(pair.value, starts)) for pair in node.key_value_pairs)
     else:

@@ -213,6 +213,24 @@ def test_file_that_changed_after_the_diff_is_refused(home: Path) -> None:
     assert [*connections.all()] == ["claude-code"]
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "at"),
+    [
+        ("mcp.json", '{"mcpServers": []}', "an object at mcpServers"),
+        ("mcp.json", "[]", "an object at the top"),
+        ("hooks.json", '{"hooks": []}', "an object at hooks"),
+        ("hooks.json", '{"hooks": {"sessionStart": {}}}', r"an array at hooks\.sessionStart"),
+        ("hooks.json", '{"hooks": {"sessionStart": "none"}}', r"an array at hooks\.sessionStart"),
+    ],
+)
+def test_value_of_another_kind_is_refused(name: str, text: str, at: str, home: Path) -> None:
+    (home / ".cursor").mkdir()
+    (home / ".cursor" / name).write_text(text)
+    edits = list_edits("cursor", home=home, folder=home / "agents")
+    with pytest.raises(SettingsError, match=f"Expected {at}, got another value"):
+        plan_changes(edits)
+
+
 def test_link_to_settings_stays_a_link_and_keeps_its_mode(home: Path) -> None:
     real = home / "dotfiles" / "mcp.json"
     real.parent.mkdir()
