@@ -167,7 +167,7 @@ def _depth(text: str, edit: Edit) -> int:
     """Return how many of the keys of an edit exist."""
     if edit.how == "file":
         return 0
-    value = tomlkit.parse(text).unwrap() if _is_toml(edit.path) else jsonc.parse(text)
+    value = _parse_toml(text, edit.path).unwrap() if _is_toml(edit.path) else jsonc.parse(text)
     return next((n for n in range(len(edit.keys), 0, -1) if jsonc.get_value(value, edit.keys[:n]) is not None), 0)
 
 
@@ -185,17 +185,23 @@ def _apply(text: str, edit: Edit) -> str:
     return _require_same(text, edit, current)
 
 
-def _set_in_toml(text: str, edit: Edit) -> str:
+def _parse_toml(text: str, path: Path) -> tomlkit.TOMLDocument:
     try:
-        document = tomlkit.parse(text)
+        return tomlkit.parse(text)
     except TOMLKitError as error:
-        raise SettingsError(f"Expected TOML, got another text ({error}). Correct {show(edit.path)}.") from error
+        raise SettingsError(f"Expected TOML, got another text ({error}). Correct {show(path)}.") from error
+
+
+def _set_in_toml(text: str, edit: Edit) -> str:
+    document = _parse_toml(text, edit.path)
     current = jsonc.get_value(document.unwrap(), edit.keys)
     if current is not None:
         return _require_same(text, edit, current)
     parent, name = edit.keys
     if parent not in document:
         document.add(parent, tomlkit.table(is_super_table=True))
+    elif not isinstance(document.unwrap()[parent], dict):
+        raise SettingsError(f"Expected a table at {parent}, got another value. Correct {show(edit.path)}.")
     document[parent][name] = edit.value  # pyright: ignore[reportIndexIssue]
     return tomlkit.dumps(document)
 
@@ -214,7 +220,7 @@ def _remove(text: str, path: Path, edit: Mapping[str, Any]) -> str:
     if edit["how"] == "file":
         return text  # the person changed it, so it is theirs
     if _is_toml(path):
-        document = tomlkit.parse(text)
+        document = _parse_toml(text, path)
         if jsonc.get_value(document.unwrap(), keys) is not None:
             del document[keys[0]][keys[1]]  # pyright: ignore[reportIndexIssue]
             if not document[keys[0]] and edit["depth"] == 0:

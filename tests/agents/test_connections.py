@@ -214,6 +214,17 @@ def test_file_that_changed_after_the_diff_is_refused(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "wanted"), [("a = ", "TOML"), ("mcp_servers = 1", "a table"), ("[[mcp_servers]]", "a table")]
+)
+def test_broken_toml_is_refused(text: str, wanted: str, home: Path) -> None:
+    (home / ".codex").mkdir()
+    (home / ".codex" / "config.toml").write_text(text)
+    edits = list_edits("codex", home=home, folder=home / "agents")
+    with pytest.raises(SettingsError, match=rf"Expected {wanted}.*Correct '?/.*config\.toml"):
+        plan_changes(edits)
+
+
+@pytest.mark.parametrize(
     ("name", "text", "at"),
     [
         ("mcp.json", '{"mcpServers": []}', "an object at mcpServers"),
