@@ -254,7 +254,13 @@ def test_link_to_settings_stays_a_link_and_keeps_its_mode(home: Path) -> None:
     assert (real.stat().st_mode & 0o777, "memory" in real.read_text()) == (0o640, True)
 
 
-@table("text", ["{}", "", "{\n}\n", '{"a": 1}\n', "{\n  // nothing\n}\n", '{\n  "x": {"a": 1, }, // tail\n}\n'])
+@table(
+    "text",
+    [
+        *("{}", "", '{"a": "\u2028"}', "{\n}\n", '{"a": 1}\n', "{\n  // nothing\n}\n"),
+        '{\n  "x": {"a": 1, }, // tail\n}\n',
+    ],
+)
 def test_member_is_added_and_removed_again(text: str) -> None:
     added = jsonc.set_member(text, ["x", "memory"], {"command": "c", "args": ["d"]})
     assert jsonc.parse(added)["x"]["memory"] == {"command": "c", "args": ["d"]}
