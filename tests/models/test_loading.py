@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import json
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,19 @@ def test_first_pass_reports_damaged_weights(model: TransformersModel, tmp_path: 
         pytest.raises(ModelError, match=r"Expected model weights in .*\. Unpack or fetch the model again"),
     ):
         session.append([NODE])
+
+
+def test_code_in_the_folder_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Transformers would ask on standard input whether it may run the code, which may be a file full of "y"."""
+    write_checkpoint("qwen2", tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    form = {**config, "model_type": "stranger", "auto_map": {"AutoConfig": "stranger.Config"}}
+    (tmp_path / "config.json").write_text(json.dumps(form))
+    (tmp_path / "stranger.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    monkeypatch.setattr("sys.stdin", StringIO("y\n" * 9))
+    with pytest.raises(ModelError):
+        TransformersModel(tmp_path, device="cpu")
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_question_too_long_loads_nothing(model: TransformersModel, monkeypatch: pytest.MonkeyPatch) -> None:

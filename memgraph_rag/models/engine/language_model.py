@@ -92,7 +92,7 @@ class TransformersModel:
             name=self.name,
         ):
             self.tokens = Tokens(folder)
-            self._config = AutoConfig.from_pretrained(self._folder).get_text_config()
+            self._config = AutoConfig.from_pretrained(self._folder, trust_remote_code=False).get_text_config()
         self.window = min(window, getattr(self._config, "max_position_embeddings", window))
         self._grammars = Grammars(self.tokens, self._config.vocab_size)
         self.device = find_device(device)

@@ -44,7 +44,7 @@ class PlainModel:
         self._folder = str(folder)
         self.name = name or Path(folder).name
         self.tokens = Tokens(folder)
-        config = AutoConfig.from_pretrained(self._folder).get_text_config()
+        config = AutoConfig.from_pretrained(self._folder, trust_remote_code=False).get_text_config()
         self.window = min(window, getattr(config, "max_position_embeddings", window))
         self._grammars = Grammars(self.tokens, config.vocab_size)
         self.device = find_device(device)

@@ -56,7 +56,7 @@ class Tokens:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        self._tokenizer: Any = AutoTokenizer.from_pretrained(str(folder))
+        self._tokenizer: Any = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
         self.turns = self._split_template()
         self.yes, self.no = self._find_spellings("yes"), self._find_spellings("no")
         ends = {self._tokenizer.eos_token_id, *self.turns.reply[:1], *self.turns.next_user[:1]}

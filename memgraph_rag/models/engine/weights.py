@@ -87,7 +87,8 @@ def read_weights(folder: str, number_format: str, *, device: torch.device, atten
         return network
     if number_format == INT8:
         use_int8(network, output=network.get_output_embeddings())
-        if AutoConfig.from_pretrained(folder).get_text_config().dtype == dtype:  # otherwise no file is mapped
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        if config.get_text_config().dtype == dtype:  # otherwise no file is mapped
             _map_again(network, _read(folder, dtype, attention))
     torch.nn.Module.to(network, device)  # in place; the method of PreTrainedModel has other types
     return network
@@ -109,7 +110,8 @@ def first_layers(network: PreTrainedModel, count: int) -> torch.nn.Module:
 def _read(folder: str, dtype: torch.dtype, attention: str, **more: Any) -> PreTrainedModel:
     with hide_loading_bars():
         loaded: Any = AutoModelForCausalLM.from_pretrained(
-            folder, dtype=dtype, attn_implementation=attention, output_loading_info=True, **more
+            folder, dtype=dtype, attn_implementation=attention, output_loading_info=True, trust_remote_code=False,
+            **more,
         )  # fmt: skip
     network, report = loaded
     require_all_weights(report)

@@ -438,12 +438,13 @@ def _convert(gguf: Path, folder: Path, progress: Progress | None) -> Path:
         with hide_loading_bars():  # bars of loading and of writing
             loaded: Any = AutoModelForCausalLM.from_pretrained(
                 str(gguf.parent), gguf_file=gguf.name, dtype=torch.bfloat16,
-                quantization_config=GgufConfig(dequantize=True), output_loading_info=True,
+                quantization_config=GgufConfig(dequantize=True), output_loading_info=True, trust_remote_code=False,
             )  # fmt: skip
             network, report = loaded
             require_all_weights(report)
             network.save_pretrained(converted)
-        AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name).save_pretrained(converted)
+        tokenizer = AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name, trust_remote_code=False)
+        tokenizer.save_pretrained(converted)
         publish(converted, folder)
     tell(1, 1)
     return folder

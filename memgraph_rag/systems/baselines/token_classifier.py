@@ -78,6 +78,7 @@ class TokenClassifier:
                 ):
                     if not self._folder:
                         raise ValueError("no folder was given")
-                    network = AutoModelForTokenClassification.from_pretrained(self._folder)
-                    self._parts = AutoTokenizer.from_pretrained(self._folder), network.eval().to(find_device("auto"))
+                    network = AutoModelForTokenClassification.from_pretrained(self._folder, trust_remote_code=False)
+                    tokenizer = AutoTokenizer.from_pretrained(self._folder, trust_remote_code=False)
+                    self._parts = tokenizer, network.eval().to(find_device("auto"))
             return self._parts
