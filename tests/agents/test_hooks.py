@@ -105,6 +105,26 @@ def test_next_brief_holds_a_stored_session_once(service: HookService, memories: 
     assert "the project shop" in text
 
 
+@pytest.mark.parametrize("is_new_server", [False, True])
+def test_forgotten_turns_stay_forgotten_while_their_session_goes_on(
+    service: HookService, memories: Memories, shop: Path, tmp_path: Path, *, is_new_server: bool
+) -> None:
+    said = [("user", "My password is in the drawer."), ("assistant", "I see."), ("user", "We sell fish.")]
+    event = {**EVENT, "cwd": str(shop), "transcript_path": str(shop / "log.jsonl")}
+    write_log(shop / "log.jsonl", *said[:2])
+    service.answer("claude-code", "Stop", event)
+    service.wait()
+    memories.get(f"project:{shop}").forget(user=USER)
+    later = HookService(memories, tmp_path / "server") if is_new_server else service
+    write_log(shop / "log.jsonl", *said)
+    for _ in range(2):
+        later.answer("claude-code", "Stop", event)
+    later.wait()
+    (page,) = memories.get(f"project:{shop}").documents(user=USER)
+    text = memories.get(f"project:{shop}").get(page.key).text
+    assert ("fish" in text, "drawer" in text) == (True, False)
+
+
 def test_projects_share_the_memory_of_the_person_only(
     service: HookService, memories: Memories, shop: Path, tmp_path: Path
 ) -> None:
