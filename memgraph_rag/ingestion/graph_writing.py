@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from memgraph_rag.contracts import GraphWriter
-from memgraph_rag.errors import MemgraphRagError, StoreUnavailable
+from memgraph_rag.display import show
+from memgraph_rag.errors import DocumentChanged, MemgraphRagError, StoreUnavailable
 from memgraph_rag.ingestion.graph_building import BuiltDocument
 from memgraph_rag.stores.shared.document_reader import DOCUMENTS_TOGETHER
 from memgraph_rag.types import Failure, Receipt
@@ -60,9 +61,12 @@ def _write_together(
 
 
 def _batches(documents: Sequence[BuiltDocument]) -> Iterator[Sequence[BuiltDocument]]:
-    """Yield groups of at least two documents that one transaction can store: all new, or all with the same layers."""
+    """Yield groups of at least two documents that one transaction can store: all new, or all with the same layers.
+
+    A document with new metadata is left out: two transactions store it.
+    """
     alike: dict[tuple[str, ...] | None, list[BuiltDocument]] = {}
-    for built in documents:
+    for built in (built for built in documents if built.pending.described is None):
         alike.setdefault(_list_added_layers(built), []).append(built)
     for group in alike.values():
         for start in range(0, len(group), DOCUMENTS_TOGETHER):
@@ -72,9 +76,17 @@ def _batches(documents: Sequence[BuiltDocument]) -> Iterator[Sequence[BuiltDocum
 
 
 def _write(store: GraphWriter, documents: Sequence[BuiltDocument]) -> list[Receipt]:
-    """Store documents that are all new, or all get the same layers, in one transaction."""
+    """Store documents that are all new, or all get the same layers, in one transaction; then their new metadata."""
     graphs, layers = [built.graph for built in documents], _list_added_layers(documents[0])
-    return store.write_many(graphs) if layers is None else store.extend_many(graphs, layers=layers)
+    receipts = store.write_many(graphs) if layers is None else store.extend_many(graphs, layers=layers)
+    record, described = documents[0].pending.record, documents[0].pending.described
+    if described is not None and not store.describe([described], before=[record.sha256]):
+        raise DocumentChanged(
+            f"Expected document {show(record.key)} with the content that its layers were built from, got another "
+            "content: another writer changed or forgot it. Add it again.",
+            key=record.key,
+        )
+    return receipts
 
 
 def _list_added_layers(built: BuiltDocument) -> tuple[str, ...] | None:

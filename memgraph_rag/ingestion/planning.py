@@ -52,6 +52,7 @@ class PendingDocument:
         stored_sections: its stored sections, if a missing layer uses them.
         stored_summary: the text of its stored top-level points, if a missing layer uses it.
         stored_names: the normalised names of its stored mentions, by entity id, if relations are missing.
+        described: its record with new metadata, to store after its layers; None if its metadata stay.
     """
 
     record: DocumentRecord
@@ -62,6 +63,7 @@ class PendingDocument:
     stored_sections: tuple[Section, ...] = ()
     stored_summary: str = ""
     stored_names: Mapping[str, str] = field(default_factory=dict[str, str])
+    described: DocumentRecord | None = None
 
     def lacks(self, layer: str) -> bool:
         """Return whether the layer with this name has to be built."""
@@ -119,8 +121,8 @@ class Planner:
         """Return the plan of each document, in order; a ``Failure`` stays one. Changed metadata are stored."""
         stored = self._find_records(group)
         items = self._drop_strangers([self._fill_stored_parts(item, stored) for item in group])
-        described = self._store_metadata([item for item in items if isinstance(item, Loaded)], stored)
-        plans = [self._plan_document(item, stored | described) for item in items]
+        described, later = self._store_metadata([item for item in items if isinstance(item, Loaded)], stored)
+        plans = [self._plan_document(item, stored | described, later) for item in items]
         plans = self._add_counts(
             [
                 replace(plan, action=Action.DESCRIBED)
@@ -163,8 +165,12 @@ class Planner:
 
     def _store_metadata(
         self, items: Sequence[Loaded], stored: Mapping[str, DocumentRecord]
-    ) -> dict[str, DocumentRecord]:
-        """Store the metadata of documents that differ in nothing else, and return their new records by id."""
+    ) -> tuple[dict[str, DocumentRecord], dict[str, DocumentRecord]]:
+        """Store the metadata of documents that differ in nothing else and lack no layer.
+
+        Returns:
+            Their new records by id, and those of documents that lack layers, whose building may fail.
+        """
         pairs = [(item, stored[self._document_id(item.key)]) for item in items if self._document_id(item.key) in stored]
         new_records = {
             record.id: replace(record, metadata=item.document.metadata, sha256=item.document.sha256)
@@ -173,21 +179,25 @@ class Planner:
             and get_owner(record.metadata) == get_owner(item.document.metadata)
             and not is_elsewhere(record, item.files)
         }
-        if not new_records:
-            return {}
-        hashes_before = [stored[document_id].sha256 for document_id in new_records]
-        written_ids = self._store.describe(list(new_records.values()), before=hashes_before)
-        return {document_id: new_records[document_id] for document_id in written_ids}
+        later = {key: record for key, record in new_records.items() if self._list_missing(record)}
+        now = {key: record for key, record in new_records.items() if key not in later}
+        if not now:
+            return {}, later
+        hashes_before = [stored[document_id].sha256 for document_id in now]
+        written_ids = self._store.describe(list(now.values()), before=hashes_before)
+        return {document_id: now[document_id] for document_id in written_ids}, later
 
-    def _plan_document(self, item: Item, stored: Mapping[str, DocumentRecord]) -> Plan:
+    def _plan_document(
+        self, item: Item, stored: Mapping[str, DocumentRecord], later: Mapping[str, DocumentRecord]
+    ) -> Plan:
         if isinstance(item, Failure):
             return item
         try:
             if isinstance(item, DocumentRecord):
                 return self._plan_stored(item)
             record = stored.get(self._document_id(item.key))
-            if record is not None and record.sha256 == item.document.sha256:
-                return replace(self._plan_stored(record), same_as=item.same_as)
+            if record is not None and (record.sha256 == item.document.sha256 or record.id in later):
+                return replace(self._plan_stored(record, later.get(record.id)), same_as=item.same_as)
             if record is not None:
                 check_owner(record, item.document.metadata)
                 _check_same_source(record, item)
@@ -195,12 +205,17 @@ class Planner:
         except MemgraphRagError as error:
             return Failure(item.key, error)
 
-    def _plan_stored(self, record: DocumentRecord) -> PendingDocument | Receipt:
+    def _plan_stored(
+        self, record: DocumentRecord, described: DocumentRecord | None = None
+    ) -> PendingDocument | Receipt:
         """Return the plan for the layers that a stored document lacks. ``_add_stored_rows`` adds its segments."""
-        missing = tuple(layer for layer in self._layers if layer.name not in record.layers)
+        missing = self._list_missing(record)
         if not missing:
             return Receipt(record.id, record.key, Action.UNCHANGED, {}, echoes=record.echoes)
-        return PendingDocument(self._add_layers(record, missing), (), missing, is_new=False)
+        return PendingDocument(self._add_layers(record, missing), (), missing, is_new=False, described=described)
+
+    def _list_missing(self, record: DocumentRecord) -> tuple[Layer, ...]:
+        return tuple(layer for layer in self._layers if layer.name not in record.layers)
 
     def _add_stored_rows(self, plans: Sequence[Plan]) -> list[Plan]:
         """Return the plans; those of stored documents with the stored rows that their missing layers need."""

@@ -11,7 +11,7 @@ import pytest
 from memories import FOX, RIVER, OpenMemory, options
 
 from memgraph_rag import Document, Failure, Memory, Receipt
-from memgraph_rag.errors import DocumentNotFound, StoreError, StoreUnavailable
+from memgraph_rag.errors import DocumentNotFound, MemgraphRagError, StoreError, StoreUnavailable
 from memgraph_rag.types import Action, Annotation, LayerRows
 
 NOTES = [Document(f"{text} Note {number}.", f"note {number:03}") for number, text in enumerate([FOX, RIVER] * 4)]
@@ -131,3 +131,35 @@ def test_refused_batch_is_stored_singly_on_a_reachable_store(
     else:
         assert tried == [KEYS, *([key] for key in KEYS)]
         assert actions(outcomes) == dict.fromkeys(KEYS, Action.DEEPENED) | {"note 004": StoreError}
+
+
+def test_failed_layer_leaves_the_metadata(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise StoreError("no layer")
+
+    with Memory(tmp_path / "notes.lbug", **options(layers=())) as memory:
+        memory.add(FOX, key="fox", metadata={"page": 1})
+        (before,) = memory.documents()
+    with Memory(tmp_path / "notes.lbug", **options(layers=[Echoing(fail)])) as memory:
+        with pytest.raises(StoreError, match="no layer"):
+            memory.add(FOX, key="fox", metadata={"page": 2})
+        assert memory.documents() == [before]
+    with Memory(tmp_path / "notes.lbug", **options(layers=[Echoing()])) as memory:
+        assert memory.add(FOX, key="fox", metadata={"page": 2}).action is Action.DEEPENED
+        (after,) = memory.documents()
+        assert (after.metadata, after.layers) == ({"page": 2}, ("echoing",))
+        assert memory.add(FOX, key="fox", metadata={"page": 2}).action is Action.UNCHANGED
+        assert memory.add(FOX, key="fox", metadata={"page": 3}).action is Action.DESCRIBED
+
+
+def test_metadata_that_others_changed_meanwhile_are_kept(tmp_path: Path) -> None:
+    with Memory(tmp_path / "notes.lbug", **options(layers=())) as memory:
+        memory.add(FOX, key="fox", metadata={"page": 1})
+
+        def change() -> None:
+            memory.add(FOX, key="fox", metadata={"page": 7})
+
+        with Memory(tmp_path / "notes.lbug", **options(layers=[Echoing(change)])) as other:
+            with pytest.raises(MemgraphRagError, match="fox"):
+                other.add(FOX, key="fox", metadata={"page": 2})
+            assert memory.documents()[0].metadata == {"page": 7}
