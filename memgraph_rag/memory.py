@@ -34,6 +34,7 @@ from memgraph_rag.errors import SettingsError
 from memgraph_rag.facts.remarks import add_days
 from memgraph_rag.open_memory import OpenMemory
 from memgraph_rag.settings import Settings
+from memgraph_rag.stores import list_open_places
 from memgraph_rag.text.paths import names_folder
 from memgraph_rag.tools import TOOLS, ToolName
 from memgraph_rag.types import (
@@ -244,7 +245,7 @@ class Memory:
 
         Args:
             sources: an iterable of sources as for ``add``, or the Path of a folder. From a folder all readable files
-                are added (``text.folders.Folder``), except the file of this memory.
+                are added (``text.folders.Folder``), except the files of memories that this process has open.
             metadata: stored with each document, as for ``add``.
             limits: ``Limits(tokens=…)``. When the tokens are spent, finished documents are stored, and each document
                 that needs more yields a ``Failure`` with ``TokenLimitReached``. The same call later continues there.
@@ -258,8 +259,7 @@ class Memory:
             ClusterError: during the iteration: no cluster answers, or its workers die repeatedly.
         """
         if isinstance(sources, Path) and names_folder(sources):
-            own = [self._parts.file] if self._parts.file else ()
-            sources = text.Folder(sources, without=own, include=include)
+            sources = text.Folder(sources, without=list_open_places(), include=include)
         if isinstance(sources, (str, bytes, PurePath)) or not isinstance(sources, Iterable):
             kind = type(sources).__name__
             raise SettingsError(f"Expected several sources, such as a list, got one {kind}. Pass a list of sources.")

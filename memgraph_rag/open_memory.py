@@ -135,13 +135,6 @@ class OpenMemory:
         return ingestion.choose_layers(names, self.settings)
 
     @property
-    def file(self) -> Path | None:
-        """The path of the embedded file that this memory opened; None for a server, memory, or a given store."""
-        store = self.settings.store
-        is_file = self._owns_store and "://" not in store and store != ":memory:"
-        return Path(store).expanduser() if is_file else None
-
-    @property
     def reembedding_dir(self) -> Path:
         """The folder in which ``reembed`` keeps finished embeddings until the store has them. It may not exist."""
         return self.settings.cache_dir / "reembedding"

@@ -13,6 +13,7 @@ from memories import FOX, options
 
 from memgraph_rag import Failure, Memory
 from memgraph_rag.errors import DocumentError
+from memgraph_rag.stores import open_store
 
 FORK = """
 import os, signal, sys
@@ -96,6 +97,16 @@ def test_home_in_a_path_hides_no_open_store(path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("HOME", str(path.parent))
     with Memory(path, **options()) as memory, pytest.raises(DocumentError, match="open store"):
         memory.add(Path("~", path.name))
+
+
+def test_open_stores_in_a_folder_are_left_out(path: Path) -> None:
+    """Reading their files would release the engine's locks on them."""
+    own = open_store(path, namespace="default")
+    with Memory(path.with_name("other.lbug"), **options()) as other, Memory(own, **options()) as memory:
+        for each in (memory, other):
+            each.add(FOX, key="fox")
+            assert list(each.add_many(path.parent)) == []
+    own.close()
 
 
 def test_an_archive_never_replaces_the_open_store(path: Path) -> None:

@@ -19,10 +19,10 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.stores import ladybug, neo4j
 from memgraph_rag.stores.base_store import BaseStore
-from memgraph_rag.stores.ladybug.lock import open_place
+from memgraph_rag.stores.ladybug.lock import list_open_places, open_place
 from memgraph_rag.stores.shared.process_guard import OpeningProcess
 
-__all__ = ["BaseStore", "OpeningProcess", "open_place", "open_store"]
+__all__ = ["BaseStore", "OpeningProcess", "list_open_places", "open_place", "open_store"]
 
 NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 

@@ -99,6 +99,11 @@ def abandon_all() -> None:
     _held.clear()
 
 
+def list_open_places() -> list[Path]:
+    """Return the paths of all stores whose files are open in this process."""
+    return [Path(place) for place in list(_held)]
+
+
 def open_place(path: str | Path) -> str | None:
     """Return the path of the open store to which the file at ``path`` belongs; None if it belongs to no open store.
 
