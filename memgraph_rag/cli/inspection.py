@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import memgraph_rag
+from memgraph_rag import maintenance
 from memgraph_rag.cli import json_output, render, sanitize
 from memgraph_rag.cli.ask import replay
 from memgraph_rag.cli.options import Json, Place, SessionOf, UserOf, parse_metadata
 from memgraph_rag.errors import DocumentNotFound, SettingsError
-from memgraph_rag.maintenance.file_replacement import replace_file
 
 if TYPE_CHECKING:
     from memgraph_rag import InformationPoint, Memory, Segment, Settings
@@ -182,7 +182,7 @@ def _write_page(path: Path, memory: Memory, neighbourhood: Neighbourhood) -> Non
     from memgraph_rag.server.console.readings import read_inside
 
     written = write_page(read_inside(memory, neighbourhood)).encode("utf-8", "replace")
-    with replace_file(path, kind="a page of 'memgraph-rag show'", mark=MARK, error=SettingsError) as file:
+    with maintenance.replace_file(path, kind="a page of 'memgraph-rag show'", mark=MARK, error=SettingsError) as file:
         file.write(written)
 
 
