@@ -243,15 +243,14 @@ def _is_toml(path: Path) -> bool:
 def _read(path: Path) -> bytes | None:
     """Return the content of a file of UTF-8; None if it does not exist."""
     try:
-        is_special = path.exists() and not path.is_file()  # reading may not end, and writing replaces a device
-        content = b"" if is_special else path.read_bytes()
+        if path.exists() and not path.is_file():  # reading may not end, and writing replaces a device
+            raise SettingsError(f"Expected a file of text, got {show(path)}, which is no regular file. Look at it.")
+        content = path.read_bytes()
         content.decode()
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"Expected a file of text, got {show(path)} ({error}). Look at it.") from error
-    if is_special:
-        raise SettingsError(f"Expected a file of text, got {show(path)}, which is no regular file. Look at it.")
     return content
 
 
