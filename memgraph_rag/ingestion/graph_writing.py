@@ -66,8 +66,9 @@ def _batches(documents: Sequence[BuiltDocument]) -> Iterator[Sequence[BuiltDocum
     A document with new metadata is left out: two transactions store it.
     """
     alike: dict[tuple[str, ...] | None, list[BuiltDocument]] = {}
-    for built in (built for built in documents if built.pending.described is None):
-        alike.setdefault(_list_added_layers(built), []).append(built)
+    for built in documents:
+        if built.pending.described is None:
+            alike.setdefault(_list_added_layers(built), []).append(built)
     for group in alike.values():
         for start in range(0, len(group), DOCUMENTS_TOGETHER):
             batch = group[start : start + DOCUMENTS_TOGETHER]
