@@ -61,7 +61,6 @@ Within = Literal["user", "session"]
 """Where a session searches: in all sessions and documents of its user, or in this session alone."""
 
 _MOST_ATTEMPTS = 100  # to write a page; each failed attempt means that another writer succeeded
-_KEYS_TOGETHER = 64  # page keys in one query
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +216,7 @@ class Session:
         than ``facts``.
         """
         self._parts.require_writable()
-        records = [record for _, record in self._read_records()]
-        keys = [record.key for record in records]
+        keys = [self._conversation.key(number) for number in self._list_numbers()]
         outcomes = list(build_lacking_layers(self._parts, keys, self._parts.layers, Limits())) if keys else []
         with self._lock:
             self._stored = None
@@ -372,37 +370,18 @@ class Session:
     def _get_turns(self) -> dict[str, StoredTurn]:
         """Return the stored turns by id, in order. Read the pages of the session if they were not read yet."""
         if self._stored is None:
-            pages = [self._read_page(number) for number, _ in self._read_records()]
+            pages = [self._read_page(number) for number in self._list_numbers()]
             self._stored = {
                 turn.id: StoredTurn(turn.id, page.number, turn.form) for page in pages for turn in page.turns
             }
             self._last = pages[-1] if pages else Page(self._conversation, 0)
         return self._stored
 
-    def _read_records(self) -> list[tuple[int, DocumentRecord]]:
-        """Return the number and the record of each stored page, sorted by number. Forgotten pages leave gaps."""
-        records: list[tuple[int, DocumentRecord]] = []
-        for start in count(0, _KEYS_TOGETHER):
-            numbers = {self._conversation.page_id(number): number for number in range(start, start + _KEYS_TOGETHER)}
-            stored = [(numbers[record.id], record) for record in self._store.documents(list(numbers))]
-            records += sorted(stored, key=lambda pair: pair[0])
-            if not stored:
-                break
-        has_gap = not records or len(records) <= records[-1][0]
-        return self._list_records() if has_gap else records
-
-    def _list_records(self) -> list[tuple[int, DocumentRecord]]:
-        """Return the same by the order of keys: if many pages are forgotten, a whole query of ids finds none."""
-        records: dict[int, DocumentRecord] = {}
-        for head in self._conversation.key_heads:
-            after = head
-            while listed := self._store.list_documents_after(after, k=_KEYS_TOGETHER):
-                numbered = ((self._conversation.find_number(record.key), record) for record in listed)
-                records |= {number: record for number, record in numbered if number is not None}
-                after = listed[-1].key
-                if not after.startswith(head):
-                    break
-        return sorted(records.items())
+    def _list_numbers(self) -> list[int]:
+        """Return the numbers of the stored pages, sorted. Forgotten pages leave gaps."""
+        keys = {key for head in self._conversation.key_heads for key in self._store.document_keys(head).values()}
+        numbers = map(self._conversation.find_number, keys)
+        return sorted(number for number in numbers if number is not None)
 
     def _read_page(self, number: int) -> Page:
         """Return the stored page with this number.

@@ -312,7 +312,6 @@ def test_a_forgotten_session_begins_anew(memory: Memory) -> None:
 
 @pytest.mark.parametrize("name", ["ann", "a" * 182, "a" * 183])  # keys: readable, readable below page 10, hashes
 def test_many_forgotten_pages_hide_no_later_page(memory: Memory, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr("memgraph_rag.session._KEYS_TOGETHER", 2)
     monkeypatch.setattr("memgraph_rag.text.session_pages.MOST_TURNS", 1)
     memory.session(user=name).add(turns(12))
     memory.add("Tom.", key="session/~")

@@ -89,8 +89,12 @@ class GraphView(GraphReader, Protocol):
         """
         ...
 
-    def document_keys(self) -> dict[str, str]:
-        """Return the key of each document of the namespace, by document id, in the order of ids."""
+    def document_keys(self, head: str = "") -> dict[str, str]:
+        """Return the key of each document of the namespace, by document id, in the order of ids.
+
+        Args:
+            head: the beginning of the keys to return.
+        """
         ...
 
     def namings(self) -> list[Naming]:

@@ -177,8 +177,9 @@ class BaseStore(GraphStore):
         return sorted(at_entity, key=lambda relation: relation.id)[:k]
 
     @override
-    def document_keys(self) -> dict[str, str]:
-        return {record.id: record.key for record in sorted(self.documents(), key=lambda record: record.id)}
+    def document_keys(self, head: str = "") -> dict[str, str]:
+        records = sorted(self.documents(), key=lambda record: record.id)
+        return {record.id: record.key for record in records if record.key.startswith(head)}
 
     @override
     def namings(self) -> list[Naming]:

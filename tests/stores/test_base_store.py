@@ -85,7 +85,7 @@ def reads(store: GraphStore) -> dict[str, list[Any]]:
         "list_titled_documents": [store.list_titled_documents(name, k=9) for name in entity_ids],
         "list_entity_relations": [store.list_entity_relations(name, k=k) for name in entity_ids for k in (1, 99)],
         "entity_counts": [store.entity_counts(name) for name in (*entity_ids, "nobody")],
-        "document_keys": [store.document_keys()],
+        "document_keys": [store.document_keys(head) for head in ("", "a", "nobody")],
         "namings": [sorted(store.namings())],
         "list_indexed_segments": [replace(item, embedding=None) for item in indexed],
         "segments_around": [replace(item, embedding=None) for item in store.segments_around(segments[1::4])],

@@ -247,8 +247,8 @@ class StoredGraph(BaseStore):
         return rows.edge_counts(written, related)
 
     @override
-    def document_keys(self) -> dict[str, str]:
-        return {row["id"]: row["key"] for row in self._run("read/list_document_keys")}
+    def document_keys(self, head: str = "") -> dict[str, str]:
+        return {row["id"]: row["key"] for row in self._run("read/list_document_keys", head=head)}
 
     @override
     def namings(self) -> list[Naming]:
