@@ -188,6 +188,7 @@ def test_documents_are_listed_by_page_and_key(make_store: MakeStore) -> None:
     assert [record.key for page in pages for record in page] == sorted(keys)
     assert [record for page in pages for record in page] == store.documents()
     assert [record.key for record in store.list_documents_after("a0", k=2)] == ["aa", "ab"]
+    assert sorted(store.document_keys("a").values()) == ["a", "a b", "a/b", "aa", "ab"]
 
 
 def test_documents_are_listed_by_a_part_of_key_or_title(make_store: MakeStore) -> None:
