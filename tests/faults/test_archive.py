@@ -114,6 +114,21 @@ def test_import_keeps_identical_documents_and_their_questions(place: Place, tmp_
         assert again.read_bytes() == file.read_bytes()
 
 
+@embedded
+def test_import_into_another_namespace_twice_changes_nothing(place: Place, tmp_path: Path) -> None:
+    """The order in which a store returns edges, relations and titles depends on ids, and these on the namespace."""
+    memory, _ = open_journaled(place, layers=("entities", "points", "relations"))
+    file = tmp_path / "all.jsonl"
+    with memory:
+        memory.add("\n\n".join(TEXTS[key, 2] for key in KEYS), key="long", title="Ann and Tom in Rome and Oslo")
+        memory.maintenance.export_to(file)
+    for name in ("other", "third"):
+        other, _ = open_journaled(Place({"address": tmp_path / "other.lbug"}, name, tmp_path))
+        with other:
+            for action in (Action.ADDED, Action.UNCHANGED):
+                assert [receipt.action for receipt in other.maintenance.import_from(file)] == [action]
+
+
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "a letter": lambda data: data.replace(b"Ann", b"Eve", 1),
     "a number": lambda data: data.replace(b'"n":1', b'"n":2', 1),

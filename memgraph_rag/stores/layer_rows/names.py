@@ -126,12 +126,13 @@ class NameRows(RowKind):
 
     @override
     def decode(self, archived: Mapping[str, Any], ids: Ids) -> dict[str, Any]:
+        titles = [Title(ids.entity(normal), normal, surface) for normal, surface in archived["titles"]]
         return {
             "mentions": tuple(
                 Mention(ids.entity(normal), normal, kind, surface, ids.node(0, segment), start, end)
                 for segment, start, end, surface, normal, kind in archived["mentions"]
             ),
-            "titles": tuple(Title(ids.entity(normal), normal, surface) for normal, surface in archived["titles"]),
+            "titles": tuple(sorted(titles, key=lambda title: (title.entity_id, title.surface))),
         }
 
 

@@ -145,6 +145,7 @@ class PointRows(RowKind):
         layers = list(_list_archived_layers(archived))
         points = [point for layer in layers for point in _decode_points(archived, ids, layer)]
         edges = [edge for layer in layers for edge in _decode_edges(archived, ids, layer)]
+        edges.sort(key=lambda edge: (edge.source_id, -edge.weight, edge.target_id))  # as the store reads them
         matrices = [unpack(archived[_ARCHIVED[layer][1]]) for layer in layers]
         filled = [matrix for matrix in matrices if len(matrix)]
         embeddings = np.concatenate(filled) if filled else matrices[0]

@@ -148,14 +148,15 @@ class RelationRows(RowKind):
 
     @override
     def decode(self, archived: Mapping[str, Any], ids: Ids) -> dict[str, Any]:
-        relations = tuple(_relation(ids, *row) for row in archived["relations"])
+        relations = [_relation(ids, *row) for row in archived["relations"]]
+        by_id = sorted(range(len(relations)), key=lambda place: relations[place].id)
         end_ids = [ids.entity(normal) for normal in archived["ends"]]
         in_order = sorted(range(len(end_ids)), key=end_ids.__getitem__)  # the order of ids depends on the namespace
         if [end_ids[place] for place in in_order] != list(list_ends(relations)):
             raise ValueError("the embedded names are not those of the relations' ends")
         return {
-            "relations": relations,
-            "relation_embeddings": unpack(archived["relation_embeddings"]),
+            "relations": tuple(relations[place] for place in by_id),
+            "relation_embeddings": unpack(archived["relation_embeddings"])[by_id],
             "end_embeddings": unpack(archived["end_embeddings"])[in_order],
         }
 
