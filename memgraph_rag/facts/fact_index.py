@@ -188,13 +188,22 @@ def group_by_subject(facts: Iterable[Fact]) -> dict[FactKey, list[Fact]]:
 
 def _drop_denied(facts: Sequence[Fact]) -> list[Fact]:
     """Return the values that their speaker does not deny later."""
-    denied: dict[tuple[FactKey, str], float] = {}
+    denied: dict[tuple[object, ...], float] = {}
     for fact in facts:
         if fact.kind == "denial":
-            denied[fact.key, fact.form] = max(fact.at, denied.get((fact.key, fact.form), fact.at))
+            denied |= {name: max(moment, denied.get(name, moment)) for name, moment in _list_moments(fact)}
     return [
-        fact for fact in facts if fact.kind == "value" and fact.at >= denied.get((fact.key, fact.form), float("-inf"))
+        fact
+        for fact in facts
+        if fact.kind == "value"
+        and all(moment >= denied.get(name, float("-inf")) for name, moment in _list_moments(fact))
     ]
+
+
+def _list_moments(fact: Fact) -> list[tuple[tuple[object, ...], float]]:
+    """Return when a value was said: the time of its turn, and its place among what its document says at that time."""
+    name = fact.key, fact.form
+    return [(name, fact.at), ((*name, fact.document_id, fact.at), fact.index)]
 
 
 def _split_former(values: list[Fact]) -> list[Fact]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,3 +54,12 @@ def test_retracted_value_never_held() -> None:
     assert [fact.value for fact in group_by_subject(facts)["user", "ann", "home"]] == ["Paris", "Rome"]
     held = standings(group_by_subject(facts[:4])["user", "ann", "home"])
     assert [(standing.state, standing.value) for standing in held.values()] == [("holds", "Paris")]
+
+
+def test_value_is_retracted_in_a_document_without_times() -> None:
+    said = [("value", "Paris"), ("value", "Bonn"), ("denial", "Bonn"), ("denial", "Rome"), ("value", "Rome")]
+    facts = [replace(a_fact(0, "home", value, kind=kind), index=n) for n, (kind, value) in enumerate(said)]
+
+    assert [fact.value for fact in group_by_subject(facts)["user", "ann", "home"]] == ["Paris", "Rome"]
+    elsewhere = [*facts[:2], replace(facts[2], document_id="another")]  # no order decides between two documents
+    assert [fact.value for fact in group_by_subject(elsewhere)["user", "ann", "home"]] == ["Paris", "Bonn"]
