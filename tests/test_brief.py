@@ -118,3 +118,12 @@ def test_plan_is_due_on_the_last_day_that_it_names() -> None:
     assert str(due_day("The exam is on March 3", "9999-12-31")) == "9999-03-03"  # the calendar has no later one
     assert due_day("I must send it", "2026-05-12") is None
     assert not finishes("I fixed the login bug", "I need to renew my passport")
+
+
+def test_task_after_a_similar_deed_is_open_without_times() -> None:
+    said = ["I booked the flight to Rome.", "I still need to book the flight to Oslo.", "I must call Tom."]
+    said.append("I called Tom.")
+    with Memory(":memory:", **options(layers=("facts",))) as opened:
+        opened.add([{"role": "user", "content": text} for text in said])
+        quotes = [line.text.rpartition(": ")[2] for line in opened.brief().lines if line.section == "open"]
+        assert quotes == [said[1]]

@@ -171,7 +171,8 @@ def _list_plans(facts: Iterable[Fact], now: date) -> Iterator[_Candidate]:
     done: list[Fact] = [fact for fact in known if fact.kind == "done"]
     tasks: list[_Candidate] = []
     for fact in known:
-        if fact.kind != "task" or any(each.at >= fact.at and finishes(each.value, fact.value) for each in done):
+        later = [each for each in done if each.at >= fact.at and not _is_before(each, fact)]
+        if fact.kind != "task" or any(finishes(each.value, fact.value) for each in later):
             continue
         due = due_day(fact.value, fact.said)
         if due is None or due >= now:
@@ -179,6 +180,10 @@ def _list_plans(facts: Iterable[Fact], now: date) -> Iterator[_Candidate]:
             tasks.append(_make(fact, "open", text))
     yield from _take_newest(tasks)
     yield from _take_newest(_make(fact, "decision", _format_quote(fact)) for fact in known if fact.kind == "decision")
+
+
+def _is_before(fact: Fact, other: Fact) -> bool:
+    return (fact.document_id, fact.at) == (other.document_id, other.at) and fact.index < other.index
 
 
 def _take_newest(candidates: Iterable[_Candidate]) -> list[_Candidate]:
