@@ -24,6 +24,7 @@ _NAMES = ("time", "date")
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)", re.ASCII)  # a day is certain only with a year of four digits
 _CLOCK = re.compile(r"\d\s*(?:[ap]\.?m\b|h\b|:\s*\d)", re.IGNORECASE | re.ASCII)
 _BRACKETS = re.compile(r"[()\[\]]")  # around a weekday
+_ZONE_NAME = re.compile(r"\b(?:UTC|GMT)\s?(?=[+-]\d)", re.IGNORECASE)  # dateutil takes UTC+2 for two hours west of UTC
 _LONGEST = 80  # characters of a time in words
 
 
@@ -81,7 +82,8 @@ def _parse(text: str, default: datetime, *, is_day_first: bool) -> datetime | No
     from dateutil import parser  # few texts need it
 
     try:
-        return parser.parse(_BRACKETS.sub(" ", text), default=default, dayfirst=is_day_first, tzinfos=_make_zone)
+        plain = _ZONE_NAME.sub(" ", _BRACKETS.sub(" ", text))
+        return parser.parse(plain, default=default, dayfirst=is_day_first, tzinfos=_make_zone)
     except (ValueError, OverflowError, TypeError, AttributeError):  # its errors for a text that is not a time
         return None
 

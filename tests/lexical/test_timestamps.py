@@ -98,6 +98,8 @@ def test_any_text_is_read_as_a_moment_or_gives_none(text: str):
         ("13/5/2024", "2024-05-13"),
         ("Wed, 01 May 2024 10:00:00 +0200", "2024-05-01T10:00:00+02:00"),
         ("2024-05-01 10:00 UTC", "2024-05-01T10:00:00+00:00"),
+        ("Wed May 01 2024 10:00:00 GMT+0200", "2024-05-01T10:00:00+02:00"),
+        ("1 May 2024, 10:00 (UTC-3:30)", "2024-05-01T10:00:00-03:30"),
     ],
 )
 def test_a_certain_moment_is_understood_as_people_write_it(text: str, moment: str):
