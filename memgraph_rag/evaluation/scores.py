@@ -3,9 +3,10 @@
 It knows text and numbers, no memory. Invariant: every score is a pair (what was gained, out of what), so that a figure
 over questions is the sum of the first over the sum of the second.
 
-F1 and exact match are of the answer's phrase, as LongBench and HotpotQA have them; containment, ROUGE-L and BLEU-4 are
-of its sentence. ROUGE-L is the F-measure of ``rouge-score``, without stemming. BLEU-4 is that of a sentence, by
-``sacrebleu``: the n-grams that a sentence can have are counted, and counts of 0 are smoothed.
+F1, exact match, ROUGE-L and BLEU-4 are of the answer's phrase, as LongBench, HotpotQA and GARLIC score one short reply,
+or of its sentence if all reference answers are longer than a phrase. Containment is of the sentence. ROUGE-L is the
+F-measure of ``rouge-score``, without stemming. BLEU-4 is that of a sentence, by ``sacrebleu``: the n-grams that a
+sentence can have are counted, and counts of 0 are smoothed.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ Scores = Mapping[str, tuple[float, float]]
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
+_LONGEST_PHRASE = 24  # words: as many tokens a phrase has at most
 _LETTER = re.compile(
     r"\W*(?:([A-Z])(?=\W*$|[.):,])|(?i:(?:the )?(?:correct )?(?:answer|option)(?: is)?)\W*([A-Z])(?![\w'’]))"
 )
@@ -47,11 +49,11 @@ def score_outcome(folder: Folder, question: Question, outcome: Outcome) -> Score
         right = find_chosen_option(reply, question.options) == question.gold
         scores[f"accuracy of {len(question.options)}"] = (float(right), 1.0)
     elif question.answers and not question.unanswerable:
-        phrase = (outcome.short or reply) if reply else ""
-        for name, metric, text in (("F1", f1, phrase), ("EM", exact_match, phrase),
-                                   ("containment", containment, reply), ("ROUGE-L", rouge_l, reply),
-                                   ("BLEU-4", bleu, reply)):  # fmt: skip
-            scores[name] = (max(metric(text, answer) for answer in question.answers), 1.0)
+        are_long = all(len(answer.split()) > _LONGEST_PHRASE for answer in question.answers)
+        text = reply if are_long or not reply else outcome.short or reply
+        for name, metric, given in (("F1", f1, text), ("EM", exact_match, text), ("containment", containment, reply),
+                                    ("ROUGE-L", rouge_l, text), ("BLEU-4", bleu, text)):  # fmt: skip
+            scores[name] = (max(metric(given, answer) for answer in question.answers), 1.0)
     if question.has_evidence and reply:
         scores["citation precision"] = _count_cited(folder, question, [span for span, _ in outcome.found])
     return scores

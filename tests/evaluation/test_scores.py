@@ -73,6 +73,11 @@ def test_an_answer_is_scored_by_what_the_question_has(story: Path):
         ("F1", "EM", "containment"), (1, 1)
     ), "of the phrase, and of the sentence"
     assert score_outcome(folder, answered, replace(long, short=""))["EM"] == (0, 1)
+    assert (score_outcome(folder, answered, long)["ROUGE-L"], score_outcome(folder, answered, long)["BLEU-4"]) == (
+        score_outcome(folder, answered, given)["ROUGE-L"], score_outcome(folder, answered, given)["BLEU-4"],
+    )  # fmt: skip
+    summary = replace(answered, answers=(f"{long.answer} {long.answer} {long.answer}",))
+    assert score_outcome(folder, summary, long)["ROUGE-L"][0] > 0.4, "of the sentence, where references are long"
     assert score_outcome(folder, choice, replace(given, answer="B"))["accuracy of 2"] == (1, 1)
     assert "F1" not in score_outcome(folder, choice, given)
     refused = replace(given, answer="Nothing in memory", abstained=True)
