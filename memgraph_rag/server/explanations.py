@@ -79,7 +79,8 @@ def explain_unknown(what: str, name: str, known: Iterable[str]) -> str:
 def explain_arguments(tool: str, error: ValidationError) -> str:
     """Return the text for invalid arguments of a tool, with at most eight problems."""
     problems = "; ".join(
-        f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg']} (got {show(problem['input'])})"
+        f"{show('.'.join(map(str, problem['loc'])))[1:-1] or 'arguments'}: {problem['msg']} "
+        f"(got {show(problem['input'])})"
         for problem in error.errors(include_url=False)[:8]
     )
     return f"Expected arguments as the schema of {tool} says, got {problems}. Correct them and call {tool} again."

@@ -32,6 +32,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("recall", {"query": "fox", "documents": ["hare"]}, "DocumentNotFound: Expected the key or id of a document"),
     ("recall", {"query": "fox", "documents": "hare"}, "documents: Input should be a valid list (got 'hare')"),
     ("recall", {"query": "fox", "where": {"a": ["b"]}}, "where.a"),
+    ("recall", {"query": "fox", "where": {"\x1b" + "a" * 1_000_000: None}}, "where.\\x1baaa"),
     ("recall", {"query": "fox " * 10_000}, "QuestionError: Expected a question of at most 20,000 characters"),
     ("remember", {}, "DocumentError: Expected text or messages, got neither."),
     ("remember", {"text": " \n"}, "DocumentError: Expected text or messages, got neither."),
