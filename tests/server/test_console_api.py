@@ -150,6 +150,8 @@ def test_add_file_reads_the_content_by_its_ending(post: Post) -> None:
         post("add_file", name=name, content=b64encode(b"Ann keeps bees.").decode())
         assert post("document", name=name)["record"]["title"] == title
     assert post("add_file", name="x.txt", content="*")["title"] == "DocumentError"
+    picture = post("add_file", name="bees.png", content=b64encode(b"\x89PNG\r\n\x1a\n\x00").decode())
+    assert "got a PNG image: 'bees.png'." in picture["detail"]
 
 
 def test_statements_tell_what_holds_and_what_contradicts(open_memories) -> None:

@@ -160,7 +160,10 @@ def add_file(
     with TemporaryDirectory() as folder:
         file = Path(folder) / (_UNSAFE.sub("_", Path(name).name)[-_MOST_FILE_NAME:].strip(". ") or "file")
         file.write_bytes(_decode(content))
-        receipt = memory.add(file, key=key or name, metadata=metadata)
+        try:
+            receipt = memory.add(file, key=key or name, metadata=metadata)
+        except DocumentError as error:  # the caller knows no path of this machine
+            raise DocumentError(str(error).replace(str(file), file.name)) from error
     following = services.memories.follow(memory, receipt)
     return Remembered.model_validate({**receipt.as_dict(), "layers_to_follow": following})
 
