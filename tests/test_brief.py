@@ -127,3 +127,11 @@ def test_task_after_a_similar_deed_is_open_without_times() -> None:
         opened.add([{"role": "user", "content": text} for text in said])
         quotes = [line.text.rpartition(": ")[2] for line in opened.brief().lines if line.section == "open"]
         assert quotes == [said[1]]
+
+
+def test_deadline_is_open_in_the_brief_of_its_day() -> None:
+    with Memory(":memory:", **options(layers=("facts",))) as opened:
+        opened.add([{"role": "user", "content": "The deadline is on June 3.", "time": "2026-05-02"}])
+        days = [day for day in ("2026-06-02", "2026-06-03", "2026-06-04") if "(due 3 June" in opened.brief(at=day).text]
+        opened.brief(until="0001-01-01")
+    assert days == ["2026-06-02", "2026-06-03"]

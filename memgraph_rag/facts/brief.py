@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 from itertools import zip_longest
 
 from memgraph_rag.contracts import Embedder, GraphReader, TokenCounter, cosine_scale, query_vectors
@@ -22,6 +22,7 @@ from memgraph_rag.facts.wishes import WISHES
 from memgraph_rag.lexical.language import kind_of_text
 from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.lexical.roles import head_length, is_machine, is_user
+from memgraph_rag.lexical.timestamps import later
 from memgraph_rag.types import Extent, Segment
 from memgraph_rag.types.brief import HEADINGS, Brief, BriefLine, BriefSection
 from memgraph_rag.types.days import format_long_day
@@ -67,7 +68,8 @@ class Briefs:
             about: only lines that bear on this subject, the nearest first; what was spoken of last is then what a
                 search for the subject finds.
         """
-        now = (extent.until or datetime.now(timezone.utc)).date()
+        end = extent.until or datetime.now(timezone.utc)
+        now = (later(end, timedelta(microseconds=-1)) or end).date()  # the end of a period is not in it
         known = select_within(self._search.facts.refresh(), extent)
         candidates = [*_list_holding(known), *_list_plans(known, now), *self._list_last(extent, about)]
         chosen = self._drop_repetitions(candidates, about)
