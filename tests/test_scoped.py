@@ -33,6 +33,13 @@ def test_view_searches_and_lists_its_scope(memory: Memory) -> None:
     assert memory.search(QUESTION, user="ann") == ann.search(QUESTION)
 
 
+def test_number_in_metadata_names_a_user(memory: Memory) -> None:
+    memory.add("The mill turns at night.", key="mill", metadata={"user": 7, "session": 1})
+    assert [record.key for record in memory.scoped(user="7", session="1").documents()] == ["mill"]
+    assert {item.document_key for item in memory.search(QUESTION, user="7")} == {"mill"}
+    assert [receipt.key for receipt in memory.forget(user="7")] == ["mill"]
+
+
 def test_view_adds_as_its_owner(memory: Memory) -> None:
     view = memory.scoped(user="ann", session="1", where={"project": "mill"})
     assert view.add("The mill stands still.", metadata={"page": 3}).key

@@ -25,7 +25,7 @@ class ScopeIndex:
         self.store = store
         self._lock = threading.Lock()
         self._version = -1
-        self._scopes: dict[str, tuple[MetadataValue | None, ...]] = {}  # user and session of a document
+        self._scopes: dict[str, tuple[str | None, str | None]] = {}  # user and session of a document
 
     def documents(self, scope: Mapping[str, MetadataValue]) -> list[str]:
         """Return the sorted ids of the documents of a user, a session, or a session of a user; empty for unknown names.

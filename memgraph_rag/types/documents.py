@@ -16,9 +16,10 @@ USER, SESSION = "user", "session"
 """The metadata keys of a document's owner: the user, and the conversation that the document belongs to."""
 
 
-def get_owner(metadata: Mapping[str, MetadataValue]) -> tuple[MetadataValue | None, MetadataValue | None]:
-    """Return the user and the session in a document's metadata; None for each that is missing."""
-    return metadata.get(USER), metadata.get(SESSION)
+def get_owner(metadata: Mapping[str, MetadataValue]) -> tuple[str | None, str | None]:
+    """Return the user and the session in a document's metadata, a number as text; None for each that is missing."""
+    user, session = (str(metadata[name]) if name in metadata else None for name in (USER, SESSION))
+    return user, session
 
 
 def as_line(text: str) -> str:
