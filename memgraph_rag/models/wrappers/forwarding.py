@@ -6,10 +6,10 @@ of the contract (``read_written``, ``operations``, ``calibration``). A subclass 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from memgraph_rag.contracts import LanguageModel, Progress
+from memgraph_rag.contracts import LanguageModel
 from memgraph_rag.types import Generation, Prompt
 
 
@@ -41,17 +41,9 @@ class ForwardingModel:
         """Return a session; see ``LanguageModel.open_session``. It measures attention if the model does."""
         return self.unwrapped.open_session(question)
 
-    def generate(
-        self,
-        prompts: Sequence[Prompt],
-        *,
-        max_tokens: int,
-        stop: Callable[[Prompt, str], bool] | None = None,
-        schema: Mapping[str, Any] | None = None,
-        progress: Progress | None = None,
-    ) -> list[Generation]:
+    def generate(self, prompts: Sequence[Prompt], **options: Any) -> list[Generation]:
         """Return a generation for each prompt; see ``LanguageModel.generate``."""
-        return self.unwrapped.generate(prompts, max_tokens=max_tokens, stop=stop, schema=schema, progress=progress)
+        return self.unwrapped.generate(prompts, **options)
 
     def __getattr__(self, name: str) -> Any:
         """Return an optional member of the other model.

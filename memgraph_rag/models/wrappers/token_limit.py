@@ -7,7 +7,7 @@ finished generations are returned again at no cost, so that documents that need 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -48,9 +48,9 @@ class LimitedModel(ForwardingModel):
         prompts: Sequence[Prompt],
         *,
         max_tokens: int,
-        stop: Callable[[Prompt, str], bool] | None = None,
         schema: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
+        **options: Any,
     ) -> list[Generation]:
         """Return a generation for each prompt; see ``LanguageModel.generate``.
 
@@ -69,8 +69,8 @@ class LimitedModel(ForwardingModel):
             batch = left[: self._count_fitting(left)]
             done = len(prompts) - len(left)
             written = self.unwrapped.generate(
-                [prompt for prompt, *_ in batch], max_tokens=max_tokens, stop=stop, schema=schema,
-                progress=progress and _shift_progress(progress, done, len(prompts)),
+                [prompt for prompt, *_ in batch], max_tokens=max_tokens, schema=schema,
+                progress=progress and _shift_progress(progress, done, len(prompts)), **options,
             )  # fmt: skip
             self._written.update(zip(batch, written, strict=True))
             self._spent += sum(_cost(generation) for generation in written)
