@@ -38,11 +38,6 @@ class LimitedModel(ForwardingModel):
         self._spent = 0
         self._written: dict[tuple[Prompt, int, str], Generation] = {}
 
-    @property
-    def is_spent(self) -> bool:
-        """Whether the model has read and written as many tokens as the limit, or more."""
-        return self._spent >= self._most
-
     def generate(
         self,
         prompts: Sequence[Prompt],
@@ -83,7 +78,7 @@ class LimitedModel(ForwardingModel):
         Raises:
             TokenLimitReached: the limit is reached.
         """
-        if self.is_spent:
+        if self._spent >= self._most:
             raise TokenLimitReached(
                 f"Expected at most {self._most:,} tokens of {self.name} in this call, got {self._spent:,}. Call it "
                 "again to go on: stored documents are not built again, and finished texts are not paid again.",
