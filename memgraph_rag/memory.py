@@ -160,7 +160,7 @@ class Memory:
     @property
     def embedder(self) -> Embedder:
         """The embedding model; after ``Maintenance.reembed``, the new one. Weights load at their first use."""
-        return self._parts.models.embedder.unchecked
+        return self._parts.models.embedder.unwrapped
 
     @property
     def recognizer(self) -> EntityRecognizer:
@@ -170,7 +170,7 @@ class Memory:
             SettingsError: the namespace was built with another recognizer.
             ModelNotFound: the recognizer that built the namespace is not installed.
         """
-        return self._parts.models.recognizer.unchecked
+        return self._parts.models.recognizer.unwrapped
 
     @cached_property
     def maintenance(self) -> Maintenance:

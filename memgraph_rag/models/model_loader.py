@@ -156,7 +156,7 @@ class FoundModels:
     @embedder.setter
     def embedder(self, embedder: CheckedEmbedder) -> None:
         """Use this embedding model from now on."""
-        self._embedder, self._checked_embedder = embedder.unchecked, embedder
+        self._embedder, self._checked_embedder = embedder.unwrapped, embedder
 
     @property
     def recognizer(self) -> CheckedRecognizer:

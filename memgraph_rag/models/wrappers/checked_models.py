@@ -19,7 +19,7 @@ from memgraph_rag.contracts import Embedder, EntityRecognizer, Named
 from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError
 from memgraph_rag.models.embedders.unit_vectors import units
-from memgraph_rag.models.wrappers.forwarding import ForwardingModel
+from memgraph_rag.models.wrappers.forwarding import ForwardingModel, Wrapper
 from memgraph_rag.types import Generation, Matrix, Prompt, Usage, is_storable, make_storable
 
 _LONGEST_KIND = 200  # characters
@@ -27,22 +27,23 @@ _MOST_QUERIES = 16  # whose vectors are kept: a question is embedded again by ea
 _CALIBRATED = frozenset(("breadth", "relevance_curve", "scale", "unrelated_below"))
 
 
-class CheckedEmbedder:
+class CheckedEmbedder(Wrapper):
     """An ``Embedder`` whose vectors are checked and divided by their length. It embeds a repeated query once.
 
-    Attributes:
-        unchecked: the embedder itself. Optional members of the contract (``unrelated_below`` …) are read from it, or
-            else from its ``calibration``, if it has one.
+    Optional members of the contract (``unrelated_below`` …) are read from the embedder itself, or else from its
+    ``calibration``, if it has one.
     """
 
+    unwrapped: Embedder
+
     def __init__(self, embedder: Embedder) -> None:
-        self.unchecked = embedder
+        self.unwrapped = embedder
         self._queries: dict[tuple[str, ...], Matrix] = {}
 
     @property
     def name(self) -> str:
         """The name of the embedder; see ``Embedder.name``."""
-        return self.unchecked.name
+        return self.unwrapped.name
 
     @property
     def dimension(self) -> int:
@@ -51,7 +52,7 @@ class CheckedEmbedder:
         Raises:
             ModelError: it is not a whole number of at least 1.
         """
-        dimension = self.unchecked.dimension
+        dimension = self.unwrapped.dimension
         if isinstance(dimension, bool) or not isinstance(dimension, (int, np.integer)) or dimension < 1:
             _refuse(self, "a dimension of at least 1", dimension)
         return int(dimension)
@@ -64,14 +65,14 @@ class CheckedEmbedder:
         Raises:
             ModelError: the result is not such a matrix, or a row is 0 or not finite.
         """
-        return self._embed(texts, self.unchecked.embed)
+        return self._embed(texts, self.unwrapped.embed)
 
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
         """Return the vectors of questions, by ``embed_queries`` of the embedder if it has that; else as ``embed``."""
         asked = tuple(texts)
         vectors = self._queries.get(asked)
         if vectors is None:
-            vectors = self._embed(texts, getattr(self.unchecked, "embed_queries", self.unchecked.embed))
+            vectors = self._embed(texts, getattr(self.unwrapped, "embed_queries", self.unwrapped.embed))
             if len(self._queries) >= _MOST_QUERIES:
                 self._queries = {}
             self._queries[asked] = vectors
@@ -103,28 +104,26 @@ class CheckedEmbedder:
         Raises:
             ModelError: the result is not one number of at least 0 for each text.
         """
-        return _check_counts(self, texts, self.unchecked.count_tokens)
+        return _check_counts(self, texts, self.unwrapped.count_tokens)
 
     def __getattr__(self, name: str) -> Any:
-        if name in _CALIBRATED and not hasattr(self.unchecked, name):
-            return getattr(_get_member(self, "calibration"), name)
-        return _get_member(self, name)
+        if name in _CALIBRATED and not hasattr(self.unwrapped, name):
+            return getattr(super().__getattr__("calibration"), name)
+        return super().__getattr__(name)
 
 
-class CheckedRecognizer:
-    """An ``EntityRecognizer`` whose names are checked: each must be within its text.
+class CheckedRecognizer(Wrapper):
+    """An ``EntityRecognizer`` whose names are checked: each must be within its text."""
 
-    Attributes:
-        unchecked: the recognizer itself.
-    """
+    unwrapped: EntityRecognizer
 
     def __init__(self, recognizer: EntityRecognizer) -> None:
-        self.unchecked = recognizer
+        self.unwrapped = recognizer
 
     @property
     def name(self) -> str:
         """The name of the recognizer; see ``EntityRecognizer.name``."""
-        return self.unchecked.name
+        return self.unwrapped.name
 
     def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
         """Return the names in each text, by start; see ``EntityRecognizer.recognize``.
@@ -133,7 +132,7 @@ class CheckedRecognizer:
             ModelError: the number of lists is not the number of texts, or an item is not a name within its text.
         """
         with _refuse_stop(self, "recognize"):
-            given = self.unchecked.recognize(texts)
+            given = self.unwrapped.recognize(texts)
         try:
             lists = [list(names) for names in given]
         except TypeError:
@@ -152,9 +151,6 @@ class CheckedRecognizer:
         if not 0 <= start < end <= len(text):
             _refuse(self, f"names within the {len(text)} characters of a text", named)
         return Named(start, end, named.kind)
-
-    def __getattr__(self, name: str) -> Any:
-        return _get_member(self, name)
 
 
 class CheckedModel(ForwardingModel):
@@ -250,16 +246,6 @@ def _check_counts(part: _Checked, texts: Sequence[str], count: Callable[[Sequenc
     if len(counts) != len(texts) or min(counts, default=0) < 0:
         _refuse(part, f"{len(texts)} numbers of tokens, none below 0", given)
     return counts
-
-
-def _get_member(part: CheckedEmbedder | CheckedRecognizer, name: str) -> Any:
-    """Return an optional member of the wrapped part.
-
-    Nothing is looked up while the wrapper itself is being made, for example by ``copy``.
-    """
-    if name == "unchecked" or name.startswith("__"):
-        raise AttributeError(name)
-    return getattr(part.unchecked, name)
 
 
 @contextmanager

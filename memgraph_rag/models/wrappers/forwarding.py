@@ -1,6 +1,6 @@
-"""A language model that passes every call on to another model: the base class of wrappers.
+"""The base classes of wrappers: of a wrapper of any part, and of a wrapper that passes on every call of a model.
 
-The module knows only the contract. Invariant: a wrapper has every member of its model, including the optional members
+The module knows only the contract. Invariant: a wrapper has every member of its part, including the optional members
 of the contract (``read_written``, ``operations``, ``calibration``). A subclass overrides the members that it changes.
 """
 
@@ -13,12 +13,29 @@ from memgraph_rag.contracts import LanguageModel
 from memgraph_rag.types import Generation, Prompt
 
 
-class ForwardingModel:
-    """A ``LanguageModel`` that passes every call on to another model.
+class Wrapper:
+    """A wrapper that has the optional members of another object.
 
     Attributes:
-        unwrapped: the other model.
+        unwrapped: the other object.
     """
+
+    unwrapped: Any
+
+    def __getattr__(self, name: str) -> Any:
+        """Return an optional member of the other object.
+
+        Nothing is looked up while the wrapper itself is being made, for example by ``copy``.
+        """
+        if name == "unwrapped" or name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.unwrapped, name)
+
+
+class ForwardingModel(Wrapper):
+    """A ``LanguageModel`` that passes every call on to another model."""
+
+    unwrapped: LanguageModel
 
     def __init__(self, model: LanguageModel) -> None:
         self.unwrapped = model
@@ -44,12 +61,3 @@ class ForwardingModel:
     def generate(self, prompts: Sequence[Prompt], **options: Any) -> list[Generation]:
         """Return a generation for each prompt; see ``LanguageModel.generate``."""
         return self.unwrapped.generate(prompts, **options)
-
-    def __getattr__(self, name: str) -> Any:
-        """Return an optional member of the other model.
-
-        Nothing is looked up while the wrapper itself is being made, for example by ``copy``.
-        """
-        if name == "unwrapped" or name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self.unwrapped, name)
