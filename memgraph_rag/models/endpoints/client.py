@@ -29,7 +29,8 @@ from tenacity import (
 
 from memgraph_rag.errors import ModelAccessDenied, ModelError, ModelNotFound, ModelUnavailable
 from memgraph_rag.models.endpoints.address import Address
-from memgraph_rag.models.endpoints.replies import read_chunk, read_vectors
+from memgraph_rag.models.endpoints.limits import ReplyLimits
+from memgraph_rag.models.endpoints.replies import incomplete_reply, read_chunk, read_vectors, wrong_content
 from memgraph_rag.models.endpoints.token_estimate import estimate_tokens
 from memgraph_rag.types import Matrix, Usage
 
@@ -113,7 +114,7 @@ class Endpoint:
                 f"Expected a key for {address.url}, got none. Set OPENAI_API_KEY.", url=address.url
             )  # fmt: skip
         self.address = address
-        self._key = key or _no_key
+        self._key = key or (lambda: "none")  # most local servers need no key, but the client requires one
         self._seconds = seconds
         self._body_fields = dict(body or {})
         self._slots = BoundedSemaphore(requests)
@@ -122,8 +123,6 @@ class Endpoint:
 
     def _open_client(self) -> Any:
         import openai
-
-        from memgraph_rag.models.endpoints.limits import ReplyLimits
 
         hooks = ReplyLimits(self.address).hooks
         transport = openai.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks)
@@ -201,7 +200,7 @@ class Endpoint:
         with self._slots, self._convert_errors(), self._send(ask, deadline) as stream:
             kind = stream.response.headers.get("content-type", "")
             if "event-stream" not in kind:
-                raise self._wrong_content(kind)
+                raise wrong_content(kind, self.address)
             for event in stream:
                 chunk = read_chunk(event, self.address)
                 tokens, finish, top = chunk.tokens or tokens, chunk.finish or finish, top or chunk.top
@@ -213,7 +212,7 @@ class Endpoint:
                 if len(piece) < len(chunk.text):  # the server ignores max_tokens
                     return Reply(text, "length", self._estimate_usage(ask, text, started), top)
         if not finish and tokens is None:
-            raise self._incomplete_reply("an incomplete one")
+            raise incomplete_reply("an incomplete one", self.address)
         if thought and not text:
             raise ModelError(
                 f"Expected text from {self.address.model}, got only reasoning, up to the limit of {ask.max_tokens} "
@@ -304,7 +303,7 @@ class Endpoint:
                 page = answer.json() if "json" in kind else None
             listed = page.get("data") if isinstance(page, dict) else None
             if not isinstance(listed, list):
-                raise self._wrong_content(kind if page is None else "no list of models")
+                raise wrong_content(kind if page is None else "no list of models", self.address)
             return [model for model in listed if isinstance(model, dict)]
 
         return self._repeat(send)
@@ -362,24 +361,9 @@ class Endpoint:
             return
         raise translated from translated.__cause__
 
-    def _wrong_content(self, kind: str) -> ModelError:
-        from memgraph_rag.models.endpoints.errors import wrong_content
-
-        return wrong_content(kind, self.address)
-
-    def _incomplete_reply(self, got: str) -> ModelUnavailable:
-        from memgraph_rag.models.endpoints.errors import incomplete_reply
-
-        return incomplete_reply(got, self.address)
-
     def _estimate_usage(self, ask: Ask, text: str, started: float) -> Usage:
         read = sum(estimate_tokens(message["content"]) for message in ask.messages)
         return Usage(read, estimate_tokens(text), 1, time.perf_counter() - started)
-
-
-def _no_key() -> str:
-    """Return a placeholder: most local servers need no key, but the client requires one."""
-    return "none"
 
 
 def _pause(state: RetryCallState) -> float:

@@ -114,32 +114,6 @@ def _build_status_error(error: openai.APIStatusError, address: Address, message:
     return ModelError(f"Expected an answer from {url}, got status {status}: {message}. Check the settings.", **facts)
 
 
-def wrong_content(kind: str, address: Address) -> ModelError:
-    """Return the error for a reply that breaks the protocol; ``kind`` is its content type, or a few words, or empty."""
-    return ModelError(
-        f"Expected an answer of a model server from {address.url}, got {kind or 'something else'}. Check that the "
-        "address is that of the API, usually ending in /v1, and that no proxy answers instead.",
-        url=address.url,
-    )
-
-
-def incomplete_reply(got: str, address: Address) -> ModelUnavailable:
-    """Return the error for an incomplete reply; ``got`` says in words what came instead."""
-    return ModelUnavailable(
-        f"Expected a complete answer from {address.url}, got {got}. Try again, or raise endpoint.seconds.",
-        url=address.url,
-    )
-
-
-def too_long(most: int, address: Address) -> ModelError:
-    """Return the error for a reply that is longer than the limit, ``most`` bytes."""
-    return ModelError(
-        f"Expected an answer of at most {most // 2**20} MiB from {address.url}, got a longer one. Check that the "
-        "address is that of a model server.",
-        url=address.url,
-    )
-
-
 def _read_message(error: Exception) -> str:
     """Return the beginning of the server's message on one line, without the key that was sent."""
     sent = error.request.headers.get("authorization", "") if isinstance(error, openai.APIError) else ""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memgraph_rag.models.endpoints.address import Address
-from memgraph_rag.models.endpoints.errors import incomplete_reply, too_long, wrong_content
+from memgraph_rag.models.endpoints.replies import incomplete_reply, too_long, wrong_content
 
 MOST_BYTES = 32 * 2**20
 """The largest size of a reply. 64 vectors of 8,192 numbers take 12 MiB; 32,000 tokens sent one by one take 10 MiB."""

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from memgraph_rag.display import show
-from memgraph_rag.errors import ModelError
+from memgraph_rag.errors import ModelError, ModelUnavailable
 from memgraph_rag.models.endpoints.address import Address
 from memgraph_rag.types import Matrix, make_storable
 
@@ -119,6 +119,32 @@ def _sort_by_index(data: Sequence[Any]) -> Sequence[Any]:
     if not all(isinstance(place, int) for place in places) or sorted(places) != list(range(len(data))):
         return data
     return sorted(data, key=lambda item: item.index)
+
+
+def wrong_content(kind: str, address: Address) -> ModelError:
+    """Return the error for a reply that breaks the protocol; ``kind`` is its content type, or a few words, or empty."""
+    return ModelError(
+        f"Expected an answer of a model server from {address.url}, got {kind or 'something else'}. Check that the "
+        "address is that of the API, usually ending in /v1, and that no proxy answers instead.",
+        url=address.url,
+    )
+
+
+def incomplete_reply(got: str, address: Address) -> ModelUnavailable:
+    """Return the error for an incomplete reply; ``got`` says in words what came instead."""
+    return ModelUnavailable(
+        f"Expected a complete answer from {address.url}, got {got}. Try again, or raise endpoint.seconds.",
+        url=address.url,
+    )
+
+
+def too_long(most: int, address: Address) -> ModelError:
+    """Return the error for a reply that is longer than the limit, ``most`` bytes."""
+    return ModelError(
+        f"Expected an answer of at most {most // 2**20} MiB from {address.url}, got a longer one. Check that the "
+        "address is that of a model server.",
+        url=address.url,
+    )
 
 
 def _refuse(expected: str, value: object, address: Address) -> NoReturn:
