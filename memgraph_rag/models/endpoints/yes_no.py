@@ -28,13 +28,10 @@ class Verdict:
     Attributes:
         p_yes: P(Yes) / (P(Yes) + P(No)) over all listed spellings; 1 or 0, from the word, if the listed spellings are
             too improbable or missing.
-        missing: U / (P(Yes) + P(No) + U), with U the probability of all tokens that are not listed. The error of
-            ``p_yes`` is at most this number.
         is_graded: whether ``p_yes`` comes from probabilities.
     """
 
     p_yes: float
-    missing: float
     is_graded: bool
 
 
@@ -45,11 +42,10 @@ def read_verdict(text: str, top: Iterable[tuple[str, float]]) -> Verdict:
     together, the first word of the text counts: any word but Yes, or none, is No. A list of 20 tokens leaves so little
     out that the server need not be asked for Yes and No by their ids (``docs/decisions/models.md``).
 
-    >>> verdict = read_verdict("Yes", [("Yes", -0.5), (" yes", -3.0), ("No", -1.2)])
-    >>> round(verdict.p_yes, 3), round(verdict.missing, 3)
-    (0.685, 0.042)
+    >>> round(read_verdict("Yes", [("Yes", -0.5), (" yes", -3.0), ("No", -1.2)]).p_yes, 3)
+    0.685
     >>> read_verdict("No.", [])
-    Verdict(p_yes=0.0, missing=1.0, is_graded=False)
+    Verdict(p_yes=0.0, is_graded=False)
     """
     yes = no = others = 0.0
     for token, log_probability in top:
@@ -64,5 +60,5 @@ def read_verdict(text: str, top: Iterable[tuple[str, float]]) -> Verdict:
     if yes + no <= missing:
         word = _WORD.search(text)
         said_yes = word is not None and word[0].casefold() == PROBE_YES.casefold()
-        return Verdict(float(said_yes), 1.0, is_graded=False)
-    return Verdict(yes / (yes + no), missing / (yes + no + missing), is_graded=True)
+        return Verdict(float(said_yes), is_graded=False)
+    return Verdict(yes / (yes + no), is_graded=True)
