@@ -36,7 +36,8 @@ class EndpointSession:
     def __init__(self, model: EndpointModel, question: str) -> None:
         self._model = model
         self._question = question
-        self._calibration = model.calibration
+        self.calibration: YesCalibration | None = model.calibration
+        """The calibration of the model's P(Yes); None if the model has none, or after ``ignore_calibration``."""
         self._texts = [prompts.question_head(question)[0]]  # the head, then the nodes of each call of append
         self._costs = [estimate_tokens(self._texts[0])]
         self._verdicts: dict[int, Verdict] = {}  # by the number of texts
@@ -44,14 +45,9 @@ class EndpointSession:
         self.usage = Usage()
         check_question(estimate_tokens(question), self._costs[0] + self._room, model.window)
 
-    @property
-    def calibration(self) -> YesCalibration | None:
-        """The calibration of the model's P(Yes); None if the model has none, or after ``ignore_calibration``."""
-        return self._calibration
-
     def ignore_calibration(self) -> None:
         """Return no calibration from now on; see ``ReadingSession.ignore_calibration``."""
-        self._calibration = None
+        self.calibration = None
 
     @property
     def is_graded(self) -> bool:

@@ -75,7 +75,8 @@ class KVSession:
         self.model = model
         self._tokens = model.tokens
         self._text = question
-        self._calibration = model.calibration
+        self.calibration: HeadCalibration | None = model.calibration
+        """The calibration of the model, with which ``append`` corrects for distance; None without one or if ignored."""
         self._room = ANSWER_ROOM + len(self._tokens.answer_turn(question, says_yes=False))
         self.usage = Usage()
         self._ids, self._question = self._tokens.question(question)
@@ -104,14 +105,9 @@ class KVSession:
         """The number of node tokens that still fit; the session keeps room for the probe and the answer."""
         return self.model.window - self._stages[-1][0] - self._room
 
-    @property
-    def calibration(self) -> HeadCalibration | None:
-        """The calibration of the model, with which ``append`` corrects for distance; None without one or if ignored."""
-        return self._calibration
-
     def ignore_calibration(self) -> None:
         """Drop the calibration: ``append`` then returns the mean attention of all heads, as the papers do."""
-        self._calibration = None
+        self.calibration = None
 
     def append(self, texts: Sequence[str]) -> Vector:
         """Read nodes; return the (n,) attention of each new node's tokens to the question's tokens.
