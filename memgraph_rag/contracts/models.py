@@ -218,7 +218,7 @@ class ReadingSession(Protocol):
     def __enter__(self) -> ReadingSession: ...
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None: ...
 
 

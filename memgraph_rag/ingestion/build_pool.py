@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import partial
-from types import TracebackType
 from typing import Protocol
 
 from typing_extensions import Self
@@ -20,7 +20,7 @@ from memgraph_rag.ingestion.sources import GroupSize, Loaded, Request, load_requ
 from memgraph_rag.types import Failure
 
 
-class BuildPool(Protocol):
+class BuildPool(AbstractContextManager[object], Protocol):
     """Builds groups of documents, several groups at the same time. It is a context manager."""
 
     @property
@@ -47,12 +47,6 @@ class BuildPool(Protocol):
     def settle(self) -> None:
         """Drop the recorded model replies, because all documents for which they were recorded are stored."""
         ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
 
 
 class LocalPool:
@@ -85,7 +79,5 @@ class LocalPool:
         self._executor = ThreadPoolExecutor(1)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._executor.shutdown()

@@ -113,7 +113,8 @@ class Ingestion:
 
     def _ingest(self, items: Iterable[Item]) -> Generator[Receipt | Failure, None, None]:
         """Plan, build and write group after group. The pool builds ``pool.ahead`` groups ahead of the written group."""
-        with self._pool as pool:
+        pool = self._pool
+        with pool:
             groups: deque[_Group] = deque()
             for items_of_group in group_items(items, self._store, pool.group_size, ahead=pool.ahead):
                 keys = {item.key for item in items_of_group if not isinstance(item, Failure)}

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -196,8 +195,6 @@ class PenAndEyeSession:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._pen.__exit__(kind, error, trace)
-        self.eye.__exit__(kind, error, trace)
+    def __exit__(self, *error: Any) -> None:
+        self._pen.__exit__(*error)
+        self.eye.__exit__(*error)

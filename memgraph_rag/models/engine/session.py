@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -281,9 +280,7 @@ class KVSession:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         cache = self.__dict__.pop("_cache", None)  # None if the session has read nothing
         if cache is not None:
             self.model.give_back(cache)
