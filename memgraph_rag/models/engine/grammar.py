@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,7 +42,7 @@ class Grammars:
         self._vocabulary = max(vocabulary, tokens.size)
         self._lock = threading.Lock()
         self._tokenizer: LLTokenizer | None = None
-        self._compiled: OrderedDict[str, LLMatcher] = OrderedDict()
+        self._find_matcher = lru_cache(_MOST_COMPILED)(self._compile)
 
     def form(self, schema: Mapping[str, Any]) -> Form:
         """Return a new ``Form``, which tells the tokens that may come next in a text that follows a JSON Schema.
@@ -52,12 +52,7 @@ class Grammars:
         """
         schema_text = json.dumps({"x-guidance": _SPACING, **schema})
         with self._lock:
-            if schema_text not in self._compiled:
-                self._compiled[schema_text] = self._compile(schema_text)
-            self._compiled.move_to_end(schema_text)
-            while len(self._compiled) > _MOST_COMPILED:
-                self._compiled.popitem(last=False)
-            return Form(self._compiled[schema_text].deep_copy(), self._vocabulary)
+            return Form(self._find_matcher(schema_text).deep_copy(), self._vocabulary)
 
     def _compile(self, schema: str) -> LLMatcher:
         if self._tokenizer is None:  # takes one or two seconds

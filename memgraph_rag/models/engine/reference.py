@@ -200,7 +200,7 @@ class PlainSession:
         self._p_yes: float | None = None  # for the tokens read so far
         self._ends: list[int] = []  # the number of tokens before each call of append
         self._ids, self._question = self._tokens.question(question)
-        self._room = ANSWER_ROOM + len(self._tokens.answer_turn(question, says_yes=False))
+        self._room = ANSWER_ROOM + len(self._tokens.request_turn(prompts.answer_request(question), says_yes=False))
         self.usage = Usage(len(self._ids), 0, 1)
         check_question(self._question[1] - self._question[0], len(self._ids) + self._room, model.window)
 

@@ -76,7 +76,7 @@ class KVSession:
         self._text = question
         self.calibration: HeadCalibration | None = model.calibration
         """The calibration of the model, with which ``append`` corrects for distance; None without one or if ignored."""
-        self._room = ANSWER_ROOM + len(self._tokens.answer_turn(question, says_yes=False))
+        self._room = ANSWER_ROOM + len(self._tokens.request_turn(prompts.answer_request(question), says_yes=False))
         self.usage = Usage()
         self._ids, self._question = self._tokens.question(question)
         self._lookup = PromptLookup(self._ids)
@@ -119,7 +119,10 @@ class KVSession:
         Raises:
             WindowExceeded: the nodes do not fit; the session has read nothing.
         """
-        return self._attention(self._read(texts)) if texts else np.zeros(0, np.float32)
+        if not texts:
+            return np.zeros(0, np.float32)
+        read = self._read(texts)
+        return read.mean() if self.calibration is None else self.calibration.relative_attention(*read.by_head())
 
     def take_back(self, calls: int) -> None:
         """Remove the nodes of the last ``calls`` calls of ``append``, as if the session had never read them.
@@ -153,9 +156,6 @@ class KVSession:
             self._cache.take_back(len(probe))
             self._stages[-1] = length, p_yes
         return p_yes
-
-    def _attention(self, read: _Reading) -> Vector:
-        return read.mean() if self.calibration is None else self.calibration.relative_attention(*read.by_head())
 
     def _read(self, texts: Sequence[str], *, by_head: bool = False) -> _Reading:
         """Read nodes and the probe in one pass, then remove the tokens of the probe from the cache."""

@@ -148,10 +148,6 @@ class Tokens:
             ids += encoded.ids
         return ids, spans
 
-    def answer_turn(self, question: str, *, says_yes: bool) -> list[int]:
-        """Return ``request_turn`` of the usual request for an answer: the second turn of PECAN's prompt, as tokens."""
-        return self.request_turn(prompts.answer_request(question), says_yes=says_yes)
-
     def request_turn(self, request: str, *, says_yes: bool) -> list[int]:
         """Return the tokens from the end of the probe to the start of the reply, with the template around them.
 

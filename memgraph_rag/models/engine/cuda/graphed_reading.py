@@ -92,7 +92,7 @@ class GraphedReading(Graphed):
         past, shape = wanted.past, _Shape.make(wanted)
         past.make_room(1, shape.slots)
         steps = self._steps.setdefault(past, {})
-        if any(not step.is_part_of(past) for step, _ in steps.values()):
+        if any(not step.cache.is_part_of(past) for step, _ in steps.values()):
             steps.clear()  # their buffers have been replaced by larger ones
         step, run = steps.get(shape) or (_Step(network, past, shape), None)
         step.take(wanted)
@@ -122,14 +122,7 @@ class _Step:
         self._among = self._causal.clone()
         self._logits_of = torch.zeros(shape.logits, dtype=torch.long, device=self.device)
         self._spans = Spans([[]], length=shape.slots, device=self.device, room=shape.spans) if shape.spans else None
-        self._cache = past.static(self._inputs[2:], slots=shape.slots)
-
-    def is_part_of(self, cache: RowCache) -> bool:
-        """Return whether the cache still uses the buffers that this pass writes to.
-
-        False after a larger one replaced them.
-        """
-        return self._cache.is_part_of(cache)
+        self.cache = past.static(self._inputs[2:], slots=shape.slots)
 
     def take(self, wanted: Pass) -> None:
         """Copy the inputs of the next run into the tensors of the pass.
@@ -163,7 +156,7 @@ class _Step:
             position_ids=positions[None],
             logits_to_keep=self._logits_of,
             looks=[Look(self._shape.tokens, StaticVisibility(slots[:1], self._among), meter)],
-            **{cache_argument(self._network): self._cache},
+            **{cache_argument(self._network): self.cache},
         )
         return output.logits, output.logits if meter is None else torch.stack(meter.masses)
 
