@@ -36,11 +36,13 @@ Share = Annotated[float, Field(ge=0, le=1), AfterValidator(lambda value: float(f
 Rounded = Annotated[FiniteFloat, AfterValidator(lambda value: float(f"{value:.4g}"))]
 
 
-class _Part(BaseModel):
+class Part(BaseModel):
+    """A part of a calibration, as its file holds it."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Head(_Part):
+class Head(Part):
     """A head whose attention ranks nodes, and its usual attention by distance.
 
     The usual attention is ``level`` x (tokens from the question to the node / 100) ^ ``slope``.
@@ -52,7 +54,7 @@ class Head(_Part):
     slope: Rounded
 
 
-class Measurement(_Part):
+class Measurement(Part):
     """A mean over questions, and its 95 % interval."""
 
     mean: Rounded
@@ -60,7 +62,7 @@ class Measurement(_Part):
     high: Rounded
 
 
-class Origin(_Part):
+class Origin(Part):
     """The data and settings from which a calibration was made."""
 
     data: tuple[str, ...]
@@ -72,7 +74,7 @@ class Origin(_Part):
     date: str
 
 
-class _Thresholded(_Part):
+class _Thresholded(Part):
     """The Yes threshold of a model, and its measured quality."""
 
     version: Literal[1] = VERSION
@@ -148,7 +150,7 @@ class HeadCalibration(_Thresholded):
         return (chosen / usual).mean(axis=1).astype(np.float32)
 
 
-class TurnOrigin(_Part):
+class TurnOrigin(Part):
     """The sets of turns on which a ``TurnCalibration`` was fitted, and when."""
 
     data: tuple[str, ...]
@@ -156,7 +158,7 @@ class TurnOrigin(_Part):
     date: str
 
 
-class TurnCalibration(_Part):
+class TurnCalibration(Part):
     """The weights by which a model's state at the end of a turn tells whether the turn states what is asked.
 
     A logistic regression on the state after some layers (``engine.turn_judge``); ``benchmarks/fit_turns.py`` fits it.

@@ -153,8 +153,7 @@ def fit_yes(verdicts: Sequence[Verdicts | None], rng: np.random.Generator) -> Ye
     Raises:
         ModelError: too few questions have verdicts.
     """
-    columns = _make_columns(verdicts)
-    enough, lacking = columns.gold, columns.others
+    enough, lacking, but_one, among_all = _stack_verdicts(verdicts)
     yes_auc = _yes_auc(enough, lacking, rng)
     threshold = _find_best_threshold(enough, lacking) if yes_auc.low > _CHANCE else _CHANCE
     return YesFit(
@@ -162,8 +161,8 @@ def fit_yes(verdicts: Sequence[Verdicts | None], rng: np.random.Generator) -> Ye
         {
             "yes_auc": yes_auc,
             "yes_accuracy": _measure(_score_verdicts(enough, lacking, threshold), rng),
-            "yes_auc_but_one": _yes_auc(enough, columns.but_one, rng),
-            "yes_auc_among_all": _yes_auc(columns.among_all, lacking, rng),
+            "yes_auc_but_one": _yes_auc(enough, but_one, rng),
+            "yes_auc_among_all": _yes_auc(among_all, lacking, rng),
         },
     )
 
@@ -222,17 +221,8 @@ def _recall(scores: Array, is_gold: NDArray[np.bool_]) -> Array:
     return np.take_along_axis(is_gold, first, axis=1).sum(axis=1) / is_gold.sum(axis=1)
 
 
-class _Columns(NamedTuple):
-    """``Verdicts`` of many questions, (Q,) each."""
-
-    gold: Array
-    others: Array
-    but_one: Array
-    among_all: Array
-
-
-def _make_columns(verdicts: Sequence[Verdicts | None]) -> _Columns:
-    """Return the verdicts of all questions that have verdicts."""
+def _stack_verdicts(verdicts: Sequence[Verdicts | None]) -> Array:
+    """Return the (4, Q) verdicts of all questions that have verdicts, in the order of the fields of ``Verdicts``."""
     asked = [verdict for verdict in verdicts if verdict is not None]
     if len(asked) < _FEWEST:
         raise ModelError(
@@ -240,7 +230,7 @@ def _make_columns(verdicts: Sequence[Verdicts | None]) -> _Columns:
             f"got {len(asked)} of {len(verdicts)}. Give a larger --cut, or more questions.",
             questions=len(asked),
         )
-    return _Columns(*np.array(asked).T)
+    return np.array(asked).T
 
 
 def _yes_auc(enough: Array, lacking: Array, rng: np.random.Generator) -> Measurement:

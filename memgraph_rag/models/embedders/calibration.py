@@ -17,17 +17,17 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, BaseModel, ConfigDict, FiniteFloat, ValidationError
+from pydantic import Field, FiniteFloat, ValidationError
 
 from memgraph_rag.contracts import Embedder, query_vectors
 from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError
 from memgraph_rag.lexical.language import kind_of_pair
-from memgraph_rag.models.calibration.calibration import write_calibration
+from memgraph_rag.models.calibration.calibration import Part, Rounded, write_calibration
 from memgraph_rag.types import QuestionBreadth, RelevanceCurve
 from memgraph_rag.types.cosines import ENGLISH, OTHER, RELATED, UNRELATED, UNRELATED_BELOW, CosineScale
 
@@ -46,21 +46,16 @@ _SET_READINGS = (UNRELATED, UNRELATED_BELOW, RELATED)  # of the reference on set
 _LEAST_STEP = 0.005  # between two knots
 _MOST_UNRELATED = 0.97  # cosine of unrelated texts above which a scale cannot tell anything
 
-_Rounded = Annotated[FiniteFloat, AfterValidator(lambda value: float(f"{value:.4g}"))]
-_Knots = tuple[tuple[_Rounded, _Rounded], ...]
+_Knots = tuple[tuple[Rounded, Rounded], ...]
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class _Breadth(_Record):
+class _Breadth(Part):
     weights: tuple[FiniteFloat, ...]
     bias: FiniteFloat
     least: FiniteFloat
 
 
-class EmbedderCalibration(_Record):
+class EmbedderCalibration(Part):
     """The calibration of an embedder, as a file holds it.
 
     Attributes:
@@ -73,7 +68,7 @@ class EmbedderCalibration(_Record):
 
     version: Literal[1] = 1
     embedder: str
-    knots: dict[str, _Knots] = {}
+    knots: dict[str, _Knots] = Field(default_factory=dict[str, _Knots])
     names: _Knots = ()
     question_breadth: _Breadth | None = None
     data: tuple[str, ...] = ()
