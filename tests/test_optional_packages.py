@@ -74,10 +74,11 @@ def test_missing_rouge_refuses_pool_before_store_opens(without, tmp_path) -> Non
     Memory(tmp_path / "notes.lbug", layers=("relations",), **fakes()).close()
 
 
-def test_download_of_stanza_model_is_named_alone_where_stanza_is_there(tmp_path) -> None:
+def test_download_of_stanza_model_is_named_alone_where_stanza_is_there(monkeypatch, tmp_path) -> None:
     pytest.importorskip("stanza")
+    monkeypatch.setenv("STANZA_RESOURCES_DIR", str(tmp_path))
     with pytest.raises(ModelNotFound) as caught:
-        find_recognizer("stanza/de", stanza_dir=tmp_path)
+        find_recognizer("stanza/de")
     assert "models --fetch stanza:de" in str(caught.value)
     assert "pip install" not in str(caught.value)
 

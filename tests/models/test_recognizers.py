@@ -122,7 +122,9 @@ def stanza_dir(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def stanza(stanza_dir: Path) -> EntityRecognizer:
-    return find_recognizer("stanza", stanza_dir=stanza_dir)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STANZA_RESOURCES_DIR", str(stanza_dir))
+        return find_recognizer("stanza")
 
 
 @pytest.fixture(scope="session")
@@ -408,10 +410,10 @@ def test_stanza_gives_kinds_without_dates(stanza: EntityRecognizer) -> None:
     ]  # fmt: skip
 
 
-def test_stanza_with_a_model_is_preferred(stanza_dir: Path) -> None:
-    assert find_recognizer("auto", stanza_dir=stanza_dir).name == "stanza/en/tiny-01234567"
-    for choice in ("stanza", "stanza/en", "stanza/english", "stanza/en/tiny"):
-        assert find_recognizer(choice, stanza_dir=stanza_dir).name == "stanza/en/tiny-01234567"
+def test_stanza_with_a_model_is_preferred(monkeypatch, stanza_dir: Path) -> None:
+    monkeypatch.setenv("STANZA_RESOURCES_DIR", str(stanza_dir))
+    for choice in ("auto", "stanza", "stanza/en", "stanza/english", "stanza/en/tiny"):
+        assert find_recognizer(choice).name == "stanza/en/tiny-01234567"
 
 
 def test_variable_of_stanza_names_its_folder(monkeypatch, stanza_dir: Path, tmp_path) -> None:
@@ -422,7 +424,7 @@ def test_variable_of_stanza_names_its_folder(monkeypatch, stanza_dir: Path, tmp_
         find_recognizer("stanza")
 
 
-def test_incomplete_stanza_model_does_not_count(tmp_path) -> None:
+def test_incomplete_stanza_model_does_not_count(monkeypatch, tmp_path) -> None:
     dependencies = [{"model": "forward_charlm", "package": "small"}, {"model": "pretrain", "package": "vectors"}]
     resources = {
         "de": {
@@ -458,8 +460,9 @@ def test_incomplete_stanza_model_does_not_count(tmp_path) -> None:
     ]
     assert stanza_model.find_installed("xx", folder=tmp_path) is None
     assert stanza_model.find_installed("de", folder=tmp_path / "absent") is None
+    monkeypatch.setenv("STANZA_RESOURCES_DIR", str(tmp_path))
     with pytest.raises(ModelError, match="Expected a stanza model that finds names"):
-        find_recognizer("stanza/de", stanza_dir=tmp_path).recognize(["Ann war in der Stadt und hat den Fuchs gesehen."])
+        find_recognizer("stanza/de").recognize(["Ann war in der Stadt und hat den Fuchs gesehen."])
 
 
 # ── finding ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -481,8 +484,9 @@ def test_finding_imports_no_model_library() -> None:
     assert done.stdout.splitlines()[1] == "set()"
 
 
-def test_best_installed_recognizer_is_chosen(tmp_path, spacy: EntityRecognizer) -> None:
-    assert find_recognizer("auto", stanza_dir=tmp_path).name == f"spacy/{PACKAGE}-3.8.0"
+def test_best_installed_recognizer_is_chosen(monkeypatch, tmp_path, spacy: EntityRecognizer) -> None:
+    monkeypatch.setenv("STANZA_RESOURCES_DIR", str(tmp_path))
+    assert find_recognizer("auto").name == f"spacy/{PACKAGE}-3.8.0"
     assert find_recognizer("spacy").name == f"spacy/{PACKAGE}-3.8.0"
 
 
@@ -491,9 +495,10 @@ def test_rules_need_no_package(nothing_installed) -> None:
 
 
 @pytest.mark.full("stanza, of which a model is trained for the tests")
-def test_namespace_keeps_its_installed_recognizer(stanza_dir: Path, spacy: EntityRecognizer) -> None:
+def test_namespace_keeps_its_installed_recognizer(monkeypatch, stanza_dir: Path, spacy: EntityRecognizer) -> None:
+    monkeypatch.setenv("STANZA_RESOURCES_DIR", str(stanza_dir))
     for stored in ("rules-1", f"spacy/{PACKAGE}-3.8.0", "stanza/en/tiny-01234567"):
-        assert find_recognizer("auto", stored=stored, stanza_dir=stanza_dir).name == stored
+        assert find_recognizer("auto", stored=stored).name == stored
     assert find_recognizer("rules", stored="rules-1").name == "rules-1"
 
 
@@ -507,10 +512,11 @@ def test_namespace_keeps_its_installed_recognizer(stanza_dir: Path, spacy: Entit
     ],
 )
 def test_absent_recognizer_is_not_replaced_silently(
-    tmp_path, spacy: EntityRecognizer, stored: str, advice: str
+    monkeypatch, tmp_path, spacy: EntityRecognizer, stored: str, advice: str
 ) -> None:
+    monkeypatch.setenv("STANZA_RESOURCES_DIR", str(tmp_path))
     with pytest.raises(ModelNotFound, match=advice) as caught:
-        find_recognizer("auto", stored=stored, stanza_dir=tmp_path)
+        find_recognizer("auto", stored=stored)
     assert caught.value.name == stored
 
 

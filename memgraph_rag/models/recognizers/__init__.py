@@ -7,8 +7,6 @@ names in questions and in the graph agree. A missing recognizer is an error, nev
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from memgraph_rag.contracts import EntityRecognizer
 from memgraph_rag.display import show
 from memgraph_rag.errors import ModelNotFound, SettingsError
@@ -19,7 +17,7 @@ from memgraph_rag.models.recognizers.rules import RuleRecognizer
 __all__ = ["find_recognizer"]
 
 
-def find_recognizer(choice: str, *, stored: str = "", stanza_dir: Path | None = None) -> EntityRecognizer:
+def find_recognizer(choice: str, *, stored: str = "") -> EntityRecognizer:
     """Return the recognizer of names that ``choice`` means. It loads its model at the first use.
 
     With "auto" and a stored name, it is the recognizer of that name.
@@ -29,7 +27,6 @@ def find_recognizer(choice: str, *, stored: str = "", stanza_dir: Path | None = 
             "stanza" (English), "stanza/<language>" or "stanza/<language>/<package>", "spacy" (the best installed
             package) or "spacy/<package>", or "rules".
         stored: the name of the recognizer that found the namespace's entities; empty if there are no entities yet.
-        stanza_dir: stanza's resource folder; by default stanza's own.
 
     Raises:
         SettingsError: the choice does not exist, or differs from the recognizer that built the namespace.
@@ -37,8 +34,8 @@ def find_recognizer(choice: str, *, stored: str = "", stanza_dir: Path | None = 
             another version.
     """
     if choice == "auto" and stored:
-        return _find_again(stored, stanza_dir)
-    recognizer = _find(choice, stanza_dir)
+        return _find_again(stored)
+    recognizer = _find(choice)
     if recognizer is None:
         raise ModelNotFound(
             f"Expected a recognizer of names for {show(choice)}, got none: none is installed{_install_hint(choice)}, "
@@ -55,9 +52,9 @@ def find_recognizer(choice: str, *, stored: str = "", stanza_dir: Path | None = 
     return recognizer
 
 
-def _find_again(stored: str, stanza_dir: Path | None) -> EntityRecognizer:
+def _find_again(stored: str) -> EntityRecognizer:
     choice = stored.rpartition("-")[0]  # "spacy/en_core_web_sm" of "spacy/en_core_web_sm-3.8.0"
-    recognizer = _find(choice, stanza_dir)
+    recognizer = _find(choice)
     if recognizer is None or recognizer.name != stored:
         here = f"here is {recognizer.name}" if recognizer else "it is not installed here"
         raise ModelNotFound(
@@ -68,24 +65,24 @@ def _find_again(stored: str, stanza_dir: Path | None) -> EntityRecognizer:
     return recognizer
 
 
-def _find(choice: str, stanza_dir: Path | None) -> EntityRecognizer | None:
+def _find(choice: str) -> EntityRecognizer | None:
     kind, _, which = choice.partition("/")
     if choice == "rules":
         return RuleRecognizer()
     language, model = "en", None
     if choice == "auto":
-        model = stanza_model.find_installed("en", folder=stanza_dir) or spacy_model.find_installed()
+        model = stanza_model.find_installed("en") or spacy_model.find_installed()
     elif kind == "stanza":
         language, _, package = which.partition("/")
         language = language or "en"
-        model = stanza_model.find_installed(language, package, folder=stanza_dir)
+        model = stanza_model.find_installed(language, package)
     elif kind == "spacy":
         language, model = which.partition("_")[0] or "en", spacy_model.find_installed(which)
     else:
         raise _make_unknown_error(choice)
     if model is None:
         return RuleRecognizer() if choice == "auto" else None
-    return RecognizerByLanguage(model, language, stanza_dir=stanza_dir)
+    return RecognizerByLanguage(model, language)
 
 
 def _make_unknown_error(choice: str) -> SettingsError:

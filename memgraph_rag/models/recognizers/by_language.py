@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 
 from memgraph_rag.contracts import EntityRecognizer, Named
 from memgraph_rag.lexical.language import guess_language
@@ -26,14 +25,12 @@ class RecognizerByLanguage:
     Args:
         model: the recognizer that gives this one its name.
         language: the language of the model, as ISO 639-1.
-        stanza_dir: stanza's resource folder; by default stanza's own.
     """
 
-    def __init__(self, model: EntityRecognizer, language: str, *, stanza_dir: Path | None = None) -> None:
+    def __init__(self, model: EntityRecognizer, language: str) -> None:
         self.name = model.name
         self.model = model
         self._language = language
-        self._stanza_dir = stanza_dir
         self._other = lru_cache(maxsize=None)(self._find_other)
 
     def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
@@ -50,4 +47,4 @@ class RecognizerByLanguage:
     def _find_other(self, language: str) -> EntityRecognizer:
         packages = (spacy_model.find_installed(f"{language}_{package}") for package in _SPACY_PACKAGES)
         own = next((found for found in packages if found is not None), None)
-        return own or stanza_model.find_installed(language, folder=self._stanza_dir) or RuleRecognizer()
+        return own or stanza_model.find_installed(language) or RuleRecognizer()
