@@ -25,16 +25,14 @@ def test_server_inherits_only_its_lock(tmp_path: Path) -> None:
     program.chmod(0o700)
     home = Home(tmp_path / "home")
     home.make()
-    lock = home.lock()
-    assert lock is not None
     reading, writing = os.pipe()
     os.set_inheritable(writing, True)
 
-    pid = neo4j_server._spawn(home, Distribution("0", program, (), "Main"), lock)
+    with home.lock() as lock:
+        pid = neo4j_server._spawn(home, Distribution("0", program, (), "Main"), lock)
 
     try:
         os.close(writing)
-        os.close(lock)
         assert os.read(reading, 1) == b"", "the pipe ends, because nobody else has it open"
         assert home.is_locked
     finally:

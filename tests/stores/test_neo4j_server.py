@@ -147,7 +147,8 @@ def test_process_id_of_dead_server_is_ignored(tmp_path: Path) -> None:
 def test_status_check_is_not_taken_for_server(tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.make()
-    os.close(home.lock() or 0)
+    with home.lock():
+        pass
     over = threading.Event()
     seen: list[bool] = []
 
@@ -160,16 +161,15 @@ def test_status_check_is_not_taken_for_server(tmp_path: Path) -> None:
     for asker in askers:
         asker.start()
     time.sleep(0.5)
-    alone, held = list(seen), home.lock()
-    over.set()
-    for asker in askers:
-        asker.join()
+    alone = list(seen)
+    with home.lock():
+        over.set()
+        for asker in askers:
+            asker.join()
+        assert home.is_locked
 
     assert alone
     assert not any(alone)
-    assert held is not None
-    assert home.is_locked
-    os.close(held)
 
 
 def test_a_start_that_fails_ends_with_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,16 +214,12 @@ def test_file_in_place_of_folder_is_refused_before_download(tmp_path: Path, monk
 def test_damaged_facts_name_no_server(tmp_path: Path, text: str) -> None:
     home = Home(tmp_path)
     home.make()
-    lock = home.lock()
-    assert lock is not None
-    try:
+    with home.lock():
         for name in ("server.json", "credentials.json"):
             (tmp_path / name).write_bytes(text.encode("utf-8", "surrogateescape"))
         assert status(tmp_path) is None
         assert home.generated_password is None
         assert stop(tmp_path) is False, "no process is asked to end"
-    finally:
-        os.close(lock)
 
 
 def test_free_ports_are_reported_by_number() -> None:

@@ -6,12 +6,9 @@ ports. If the import fails or is killed, the next start of the server restores t
 
 from __future__ import annotations
 
-import os
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-from memgraph_rag.errors import StoreError, StoreLocked
+from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.neo4j import server as neo4j_server
 from memgraph_rag.stores.neo4j.bulk import BulkFiles
 from memgraph_rag.stores.neo4j.distribution import Distribution, fetch
@@ -44,7 +41,7 @@ def import_files(server: RunningServer, files: BulkFiles) -> RunningServer:
     neo4j, home = fetch(server.version), Home(server.home)  # if this fails, the server keeps running
     neo4j_server.stop(server.home)
     try:
-        with _hold_lock(home) as lock:
+        with home.lock() as lock:
             home.forget_server()  # else neo4j-admin, which holds the lock too, would count as the old server
             home.set_aside(files.database)
             _run(neo4j, home, files, lock)
@@ -58,18 +55,6 @@ def import_files(server: RunningServer, files: BulkFiles) -> RunningServer:
             timeout_s=_START_S,
         )
     return started
-
-
-@contextmanager
-def _hold_lock(home: Home) -> Iterator[int]:
-    lock = home.lock()
-    if lock is None:
-        message = f"Expected an unused folder {home.path}, got one in which a server starts. Try again soon."
-        raise StoreLocked(message, home=home.path)
-    try:
-        yield lock
-    finally:
-        os.close(lock)
 
 
 def _run(neo4j: Distribution, home: Home, files: BulkFiles, lock: int) -> None:

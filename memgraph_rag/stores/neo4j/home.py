@@ -12,13 +12,15 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
 from memgraph_rag.display import show
-from memgraph_rag.errors import SettingsError
+from memgraph_rag.errors import SettingsError, StoreLocked
 from memgraph_rag.private_files import try_lock, write_private
 
 LOCALHOST = "127.0.0.1"
@@ -157,26 +159,34 @@ class Home:
 
     # ── the lock ─────────────────────────────────────────────────────────────────────────────────────────
 
-    def lock(self) -> int | None:
-        """Return a file descriptor that holds the lock; None if another process holds it.
+    @contextmanager
+    def lock(self) -> Iterator[int]:
+        """Hold the lock for the block, and yield its file descriptor. If it is held, wait for a moment.
 
         A process that inherits the descriptor holds the lock too. The lock is released when the last of these processes
-        ends. If it is held, the call waits for a moment.
+        ends.
 
         Raises:
             SettingsError: this is Windows.
+            StoreLocked: another process starts a server in the folder, or stops it.
         """
         if sys.platform == "win32":
             raise SettingsError(
                 "Expected Linux or macOS for a local Neo4j, got Windows. Use Docker: docker compose up -d."
             )
         descriptor = os.open(self._lock_file, os.O_RDWR | os.O_CREAT, 0o600)
-        for _ in range(_TRIES):
-            if try_lock(descriptor):
-                return descriptor
-            time.sleep(_PROBED_S)
-        os.close(descriptor)
-        return None
+        try:
+            for _ in range(_TRIES):
+                if try_lock(descriptor):
+                    yield descriptor
+                    return
+                time.sleep(_PROBED_S)
+        finally:
+            os.close(descriptor)
+        raise StoreLocked(
+            f"Expected an unused folder {self.path}, got one in which Neo4j starts or stops. Try again soon.",
+            home=self.path,
+        )
 
     @property
     def is_locked(self) -> bool:

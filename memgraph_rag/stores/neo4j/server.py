@@ -29,7 +29,7 @@ from platformdirs import user_data_path
 
 from memgraph_rag.contracts import Progress
 from memgraph_rag.display import show
-from memgraph_rag.errors import SettingsError, StoreAccessDenied, StoreError, StoreLocked, StoreUnavailable
+from memgraph_rag.errors import SettingsError, StoreAccessDenied, StoreError, StoreUnavailable
 from memgraph_rag.stores.neo4j.distribution import NEWEST, Distribution, fetch
 from memgraph_rag.stores.neo4j.home import LOCALHOST, Home
 
@@ -203,11 +203,7 @@ def _folder(home: Path | None) -> Home:
 def _launch(home: Home, neo4j: Distribution, bolt_port: int, http_port: int) -> RunningServer:
     """Start the process of the server. It does not answer yet."""
     home.make()
-    lock = home.lock()
-    if lock is None:
-        message = f"Expected an unused folder {home.path}, got one in which Neo4j starts or stops. Try again soon."
-        raise StoreLocked(message, home=home.path)
-    try:
+    with home.lock() as lock:  # the server inherits it and holds on to it
         home.forget_server()
         home.put_back()
         home.configure(bolt_port=bolt_port, http_port=http_port)
@@ -217,8 +213,6 @@ def _launch(home: Home, neo4j: Distribution, bolt_port: int, http_port: int) -> 
         pid = _spawn(home, neo4j, lock)
         facts = {"pid": pid, "version": neo4j.version, "bolt_port": bolt_port, "http_port": http_port}
         home.write_server(**facts)
-    finally:
-        os.close(lock)  # the server inherited it and holds on to it
     return RunningServer(home=home.path, was_running=False, password_is_new=is_first, **facts)
 
 
@@ -370,7 +364,5 @@ def _wait(condition: Callable[[], bool], timeout_s: float) -> bool:
 
 def _reap(pid: int) -> None:
     """Collect the exit status of a child; otherwise it stays in the process table until this process ends."""
-    try:
+    with suppress(ChildProcessError):  # another process started it
         os.waitpid(pid, 0)
-    except ChildProcessError:  # another process started it
-        return
