@@ -202,22 +202,18 @@ class LadybugFile:
                 raise StoreReadOnly(
                     f"{show(self.place)} is open for reading only. Open it again to change it.", path=self.place
                 )
-            beginning = ["BEGIN TRANSACTION", *([script] if script else [])]
+            writer = self._renew_writer()
             if self.place != IN_MEMORY:
                 _require_space(self.place, row_bytes)
-                self._touch_written()
-                if not self._is_changed:
-                    beginning.insert(0, CHECKPOINT_ON_CLOSE)
-                    self._is_changed = True
+                self._expect_changes()
             self.is_empty = False
-            writer = self._renew_writer()
 
             def execute(text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
                 return _execute(writer, self.place, text, parameters)
 
             committed = False
             try:
-                execute(";\n".join(beginning), {})
+                execute(f"BEGIN TRANSACTION;\n{script}" if script else "BEGIN TRANSACTION", {})
                 result = work(execute)
                 execute("COMMIT", {})
                 committed = True
