@@ -155,7 +155,8 @@ def test_write_changes_no_other_namespace(both: Any) -> None:
 def values(statement: Statement, namespace: str, foreign: list[str], your_namespace: str) -> dict[str, Any]:
     """Parameters of one namespace, with all else from the other."""
     known: dict[str, Any] = {
-        **rows.list_bound_parameters(namespace),
+        "namespace": namespace,
+        "namespace_id": rows.namespace_id(namespace),
         **dict.fromkeys(("k", "width", "limit"), 999),
         "since": -1,
         "answered_at": 1,

@@ -47,7 +47,7 @@ def old_store(
     """What a database of the old schema holds: the ids of its document and segment, and their namespace."""
     held = {"namespace": f"old-{engine}", "document_id": f"document-{engine}", "segment_id": f"segment-{engine}"}
     parameters = {
-        **rows.list_bound_parameters(held["namespace"]),
+        "namespace_id": rows.namespace_id(held["namespace"]),
         **held,
         "layers": ["points"],
         "vector": [1.0] + [0.0] * (DIMENSION - 1),

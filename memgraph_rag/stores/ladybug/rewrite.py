@@ -1,10 +1,10 @@
 """Copies all tables of a Ladybug file into an empty file with the same schema, without deleted data.
 
-The module uses the names of tables and columns that the engine lists; it knows neither documents nor namespaces.
-Invariant: the copy holds the same rows and edges, or ``copy`` raises. The original is not changed.
+The module knows neither documents nor namespaces. Invariant: the copy holds the same rows and edges, or ``copy``
+raises. The original is not changed.
 
 The name of a table or a column cannot be a parameter, so these statements cannot be in files: they are built from the
-names that the engine returns.
+names that the engine lists.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import numpy as np
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentChanged, StoreError
-from memgraph_rag.stores.layer_rows import KINDS, DocumentWrite
+from memgraph_rag.stores.layer_rows import ANNOTATIONS, DocumentWrite
 from memgraph_rag.stores.shared import relation_rows, rows
 from memgraph_rag.types import DocumentGraph
 
@@ -75,9 +75,7 @@ def append(write: DocumentWrite, graph: DocumentGraph, *, kept: int) -> None:
     )
     new = {segment.id for segment in added.segments}
     annotations = tuple(item for item in graph.annotations if new.issuperset(item.segment_ids))
-    for kind in KINDS:
-        if "annotations" in kind.fields:
-            kind.create(write, [replace(added, annotations=annotations)])
+    ANNOTATIONS.create(write, [replace(added, annotations=annotations)])
 
 
 def _content(graph: DocumentGraph) -> dict[str, Any]:

@@ -73,11 +73,6 @@ def namespace_id(namespace: str) -> str:
     return make_id(namespace, "namespace")
 
 
-def list_bound_parameters(namespace: str) -> dict[str, str]:
-    """Return the parameters of every statement of a store: the namespace's name and id."""
-    return {"namespace": namespace, "namespace_id": namespace_id(namespace)}
-
-
 def caption(text: str) -> str:
     """Return the beginning of a text on one line, at most ``CAPTION_CHARACTERS`` long; a cut one ends with "…"."""
     return shorten_line(text, CAPTION_CHARACTERS)

@@ -64,7 +64,7 @@ class StoredGraph(BaseStore):
     def __init__(self, namespace: str, *, read_only: bool = False) -> None:
         self._namespace = namespace
         self._read_only = read_only
-        self._bound = rows.list_bound_parameters(namespace)
+        self._bound = {"namespace": namespace, "namespace_id": rows.namespace_id(namespace)}
 
     @abstractmethod
     def _run(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
