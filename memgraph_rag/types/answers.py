@@ -16,7 +16,7 @@ from memgraph_rag.types.facts import Standing
 from memgraph_rag.types.generation import Usage
 from memgraph_rag.types.graph import Node, Segment
 from memgraph_rag.types.notebook import answer_html
-from memgraph_rag.types.plain import plain_fields
+from memgraph_rag.types.plain import Plain, plain_fields
 from memgraph_rag.types.receipts import Action
 
 
@@ -220,7 +220,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Citation:
+class Citation(Plain):
     """A verbatim span of a document: ``quote == document.text[start:end]``.
 
     Attributes:
@@ -237,13 +237,9 @@ class Citation:
     score: float
     place: str = ""
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return all fields, for JSON."""
-        return plain_fields(self)
-
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Part(Plain):
     """A part of a question that was asked by itself ("Who directed Solaris?"), with the value that was found.
 
     Attributes:
@@ -256,10 +252,6 @@ class Part:
     value: str
     citations: tuple[Citation, ...] = ()
     nodes_read: int = 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return all fields, for JSON."""
-        return plain_fields(self)
 
 
 class WarningKind(str, Enum):
@@ -355,7 +347,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Change(Plain):
     """A change of a document after a kept question was answered from it.
 
     Attributes:
@@ -370,10 +362,6 @@ class Change:
     action: Action
     changed_at: str
     reads: int
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return all fields, for JSON."""
-        return plain_fields(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Literal
+from typing import Literal
 
 from memgraph_rag.types.days import format_long_day
-from memgraph_rag.types.plain import plain_fields
+from memgraph_rag.types.plain import Plain
 
 FACTS = "facts"
 """The name of the layer of facts."""
@@ -35,7 +35,7 @@ class Rival:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Plain):
     """Whether a person's statement about itself still holds, given its other statements about the same attribute.
 
     Attributes:
@@ -75,16 +75,12 @@ class Standing:
         before = f"; before: {', '.join(former[:_MOST_NAMED])}" if former else ""
         return f"{self.attribute}: since {_format_day(self.since)}: {self.value}{before}"
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return all fields, for JSON."""
-        return plain_fields(self)
-
 
 _MOST_NAMED = 3  # former values
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Plain):
     """A statement of a person about itself, with its place in a document.
 
     Attributes:
@@ -107,10 +103,6 @@ class Statement:
     start: int
     end: int
     standing: Standing | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return all fields, for JSON."""
-        return plain_fields(self)
 
 
 def _format_day(moment: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from memgraph_rag.types.arrays import Matrix, Vector
 from memgraph_rag.types.documents import DocumentRecord, MetadataValue
 from memgraph_rag.types.overviews import Overview
-from memgraph_rag.types.plain import plain_fields
+from memgraph_rag.types.plain import Plain, plain_fields
 from memgraph_rag.types.sections import Section
 
 
@@ -183,7 +183,7 @@ class Similar:
 
 
 @dataclass(frozen=True, slots=True)
-class Entity:
+class Entity(Plain):
     """A thing that documents name; one entity for each normalised name in a namespace.
 
     All fields follow from mentions and titles: ``name`` is the most frequent surface form (ties: the first by code
@@ -194,10 +194,6 @@ class Entity:
     normal: str
     name: str
     kinds: tuple[str, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return all fields, for JSON."""
-        return plain_fields(self)
 
 
 class Naming(NamedTuple):

@@ -15,6 +15,16 @@ from typing import Any, cast
 import numpy as np
 
 
+class Plain:
+    """A record whose plain form is its fields. Its subclasses are dataclasses."""
+
+    __slots__ = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all fields, for JSON."""
+        return plain_fields(self)
+
+
 def plain_fields(record: Any, *, without: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the fields of a dataclass by name, in their order, as plain values.
 

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from memgraph_rag.types.generation import Usage
-from memgraph_rag.types.plain import plain_fields
+from memgraph_rag.types.plain import Plain
 
 
 class Action(str, Enum):
@@ -24,7 +24,7 @@ class Action(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(Plain):
     """The content of the database for a document after a write; after ``forget``, the content before.
 
     Attributes:
@@ -47,10 +47,6 @@ class Receipt:
     stale_questions: int = 0
     forgotten_questions: int = 0
     same_as: tuple[str, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return all fields, for JSON."""
-        return plain_fields(self)
 
 
 @dataclass(frozen=True, slots=True)
