@@ -7,9 +7,11 @@ order of the documents.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
 
 from memgraph_rag.contracts import (
     Embedder,
@@ -24,10 +26,13 @@ from memgraph_rag.ingestion.cost_estimate import log_cost
 from memgraph_rag.ingestion.layer_building import build_layer
 from memgraph_rag.ingestion.planning import PendingDocument, takes
 from memgraph_rag.ingestion.segment_vectors import TitledSegments, embed_grouped, embed_segments
-from memgraph_rag.ingestion.text_language import tell_unknown_language
 from memgraph_rag.layers.growth import join_top_points
+from memgraph_rag.models.files.catalogue import MINILM
+from memgraph_rag.models.files.packaged_e5 import INSTALL_MULTILINGUAL, is_e5_installed
 from memgraph_rag.models.wrappers.token_limit import LimitedModels
 from memgraph_rag.types import CONTEXT, DocumentGraph, DocumentRecord, LayerRows
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +122,9 @@ class GraphBuilder:
                 (item.record.title, item.segments if item.is_new and not item.lacks(CONTEXT) else (), None)
                 for item in documents
             ]
-            tell_unknown_language(self._models.embedder.name, (item.record.language for item in documents))
+            is_english = all(item.record.language in ("", "en") for item in documents)
+            if self._models.embedder.name == MINILM and not is_english:
+                _warn_of_unknown_language()
             total = sum(len(segments) for _, segments, _ in titled)
             self._report("embedding", 0, total)
             embedding = executor.submit(embed_segments, embed, titled)
@@ -201,6 +208,16 @@ def _phases(layers: Sequence[Layer]) -> tuple[list[Layer], list[Layer]]:
         is_writing = waits or layer.needs_language or isinstance(layer, WillingLayer)
         (writing if is_writing else first).append(layer)
     return first, writing
+
+
+@cache
+def _warn_of_unknown_language() -> None:
+    """Log once in a process that a document is in a language that the embedder does not know."""
+    install = "" if is_e5_installed() else f"{INSTALL_MULTILINGUAL}, then "
+    logger.warning(
+        "A document is not in English, and the embedder %s knows English only, so its meaning is searched badly. "
+        "For other languages: %smemgraph-rag reembed --embedder multilingual-e5-small-q4", MINILM, install,
+    )  # fmt: skip
 
 
 def list_unnamed_ends(graphs: Sequence[DocumentGraph]) -> list[str]:

@@ -8,14 +8,14 @@ import pytest
 from memories import options
 
 from memgraph_rag import Memory
-from memgraph_rag.ingestion import text_language
+from memgraph_rag.ingestion import graph_building
 from memgraph_rag.models.files.catalogue import MINILM
 from memgraph_rag.testing import FakeEmbedder
 
 
 @pytest.mark.parametrize(("embedder", "lines"), [(MINILM, 1), ("another", 0)])
 def test_other_language_is_logged_once(embedder: str, lines: int, caplog: pytest.LogCaptureFixture) -> None:
-    text_language._tell.cache_clear()
+    graph_building._warn_of_unknown_language.cache_clear()
     with Memory(":memory:", **options(embedder=FakeEmbedder(8, name=embedder), layers=())) as memory:
         memory.add("The fox built a box.", key="english")
         assert not caplog.records
