@@ -230,12 +230,10 @@ class FoundModels:
 
         It does not open a packaged model or a model in the cache, so that transformers is not imported.
         """
-        from memgraph_rag.models.files.token_counter import open_token_counter
+        from memgraph_rag.models.files.token_counter import open_token_counter, read_packaged_tokenizer
 
         cache = self._settings.cache_dir
         if self._packaged is not None:
-            from memgraph_rag.models.files.packaged_tokenizer import read_packaged_tokenizer
-
             file = cache / "tokenizers" / f"{self._packaged[0].key}.json"
             return open_token_counter(file, partial(read_packaged_tokenizer, *self._packaged))
         weights = self._found_weights

@@ -16,8 +16,7 @@ from memgraph_rag import Action, Memory
 from memgraph_rag.errors import ModelError
 from memgraph_rag.models.engine.tokens import Tokens
 from memgraph_rag.models.files.catalogue import CATALOGUE
-from memgraph_rag.models.files.packaged_tokenizer import read_packaged_tokenizer
-from memgraph_rag.models.files.token_counter import open_token_counter
+from memgraph_rag.models.files.token_counter import open_token_counter, read_packaged_tokenizer
 from memgraph_rag.testing.fakes import FakeEmbedder, FakeRecognizer
 
 CONTROL = ["<|im_start|>", "<|endoftext|>", "<tool_call>", "</tool_call>", "<|im_end", "e\u0301", "\u0958"]
