@@ -54,10 +54,8 @@ def redact_document(item: Loaded, how: Redact) -> tuple[Loaded | Failure, Mappin
     """Return the document as it may be stored, and the number of its secrets by kind, for the receipt.
 
     Secrets are keys, passwords and card numbers in the text, the title and the texts of the metadata. ``how`` decides:
-    with "mask" stars replace them, with "refuse" the document becomes a ``Failure``, with "off" nothing is searched.
+    with "mask" stars replace them, with "refuse" the document becomes a ``Failure``.
     """
-    if how == "off":
-        return item, {}
     redaction, document = _Redaction(how), item.document
     metadata = {
         name: redaction.apply(value) if isinstance(value, str) else value for name, value in document.metadata.items()
