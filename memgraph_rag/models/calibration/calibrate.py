@@ -96,14 +96,8 @@ def calibrate_yes(
     """Measure the threshold of P(Yes), above which an answer is likely, of a model on a server.
 
     Each question takes four requests, but a question with a cut answering text takes none. One request before asks
-    whether the server sends log-probabilities.
-
-    Args:
-        questions: all are used; ``choose_questions`` has applied the plan's limits.
-        plan: its seed is used, and its other settings recorded.
-        fingerprint: the fingerprint of the address.
-        data: the names of the files with the questions.
-        progress: called after each question.
+    whether the server sends log-probabilities. The arguments are those of ``calibrate``; the fingerprint is that of the
+    address.
 
     Raises:
         ModelError: there are too few questions whose answering texts are whole, or the server sends no
@@ -180,9 +174,6 @@ def read_questions(
 
     Each question is read in one pass with all its texts in random order. If no answering text was cut, P(Yes) after
     three more sets of texts is measured.
-
-    Args:
-        progress: called after each question.
 
     Raises:
         WindowExceeded: the candidates of a question do not fit the window.

@@ -109,13 +109,7 @@ class EndpointModel:
         schema, the prompt describes the schema in words. Under a schema, the text around the JSON is removed by
         ``extract_json``. If a complete reply does not follow the schema, the model is asked once more, and the second
         reply is returned even if it does not follow it. A reply that was cut at ``max_tokens`` or stopped is returned
-        as it is.
-
-        Args:
-            max_tokens: the largest number of tokens written for one prompt.
-            stop: called with the prompt and the text so far at each line end; True ends this continuation.
-            schema: a JSON Schema.
-            progress: called with the number of finished prompts.
+        as it is. The arguments are those of ``LanguageModel.generate``.
 
         Raises:
             WindowExceeded: a prompt and ``max_tokens`` do not fit the window; no prompt was sent.

@@ -109,9 +109,6 @@ class EndpointSession:
 
         The request follows the turn of the probe, in which the assistant answers Yes.
 
-        Args:
-            request: the request for the answer, with the question in it; by default it asks for one short sentence.
-
         Raises:
             WindowExceeded: the request does not fit; nothing was sent.
             ModelUnavailable: the server did not answer, or its answer was incomplete.

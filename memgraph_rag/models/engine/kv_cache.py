@@ -153,12 +153,7 @@ class RowCache(Cache):
             self._buffers[index] = keys[:rows, :, :slots].clone(), values[:rows, :, :slots].clone()
 
     def static(self, places: Tensor, *, slots: int | None = None) -> StaticRows:
-        """Return a view of the first rows for passes in which no buffer grows or moves.
-
-        Args:
-            places: (rows, t) int64 on the device, the slot of each new token.
-            slots: the number of slots of each row that attention reads; None means all.
-        """
+        """Return a view of the first rows for passes in which no buffer grows or moves; see ``StaticRows``."""
         return StaticRows(self._buffers, places, slots)
 
     def _grow(self, buffers: tuple[Tensor, Tensor], rows: int, slots: int) -> tuple[Tensor, Tensor]:

@@ -281,15 +281,7 @@ class TransformersModel:
         The model reads the common beginning of all prompts once. If prompts differ only in their ``task``, it also
         reads their common part up to the task once. Each prompt is read alone (without padding). Then the rows write
         together, also with rows of other threads. A finished row leaves at once, and the next prompt takes its place.
-        Results that the journal holds are not written again.
-
-        Args:
-            max_tokens: the largest number of tokens written for one prompt.
-            stop: called with the prompt and the text so far at each line end, or under a schema at each end of a list
-                or an object; True ends this continuation.
-            schema: a JSON Schema. The output follows it, unless the output is cut at ``max_tokens``: then the output is
-                the beginning of a text that follows it.
-            progress: called with the number of finished prompts.
+        Results that the journal holds are not written again. The arguments are those of ``LanguageModel.generate``.
 
         Raises:
             WindowExceeded: a prompt and ``max_tokens`` do not fit the window; nothing was written. Prompts that the

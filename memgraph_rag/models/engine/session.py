@@ -178,10 +178,7 @@ class KVSession:
 
         The request follows the turn of the probe, in which the assistant answers Yes. The model's own verdict does not
         matter: a caller that asks for an answer has decided that there is one. This is the second turn of PECAN's
-            prompt.
-
-        Args:
-            request: the request for the answer, with the question in it; by default it asks for one short sentence.
+        prompt.
 
         Raises:
             WindowExceeded: the request does not fit.
@@ -195,9 +192,6 @@ class KVSession:
         The reply is cut at ``max_tokens`` or at the end of the window.
 
         The request follows the turn of the probe, in which the assistant answers No.
-
-        Args:
-            temperature: 0 is greedy; above 0, tokens are sampled, always the same tokens for the same ``seed``.
 
         Raises:
             WindowExceeded: the request does not fit; the session has read nothing.

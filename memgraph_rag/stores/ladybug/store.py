@@ -266,10 +266,6 @@ class LadybugStore(graph_writes.WrittenGraph):
 
         The whole file is written again, as by ``purge``, because the length of a vector is part of a column's type.
 
-        Args:
-            embedder: the name of the new embedder, and ``dimension`` the length of its vectors.
-            again: returns a copy of a document with the new vectors.
-
         Raises:
             StoreError: the graph is in memory, or a namespace has other counts afterwards: nothing was changed.
         """

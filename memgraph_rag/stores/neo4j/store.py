@@ -322,9 +322,6 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
         An index or constraint is unusable if it is missing, failed, not ready, or made for vectors of another length.
         It is dropped and created before the transaction.
-
-        Args:
-            vectors: embeddings of the nodes that lack one, by id. Other nodes stay without an embedding.
         """
         self._require_writable()
         self._await_indexes()

@@ -67,13 +67,7 @@ def embed_names(
 ) -> None:
     """Store the embeddings of these entities' names, and link the entities to their near-synonyms by SIMILAR_TO.
 
-    Existing links stay.
-
-    Args:
-        run: runs a statement of the engine.
-        create: writes columns of rows.
-        find_near: returns the stored entities whose names are near enough to be synonyms.
-        vectors: the vector of each of the entities' names, by entity id.
+    Existing links stay. ``vectors`` holds the vector of each of the names, by entity id.
     """
     rows = relation_rows.make_embedding_columns(entity_ids, [vectors[entity_id] for entity_id in entity_ids])
     create("write/embed_entities", rows)
