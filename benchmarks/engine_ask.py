@@ -142,7 +142,7 @@ def _read_sdpa(model: TransformersModel, ids: Sequence[int]) -> DynamicCache:
     past = DynamicCache()
     with using(model.network, "sdpa") as network:
         ids_there = torch.tensor([ids], device=model.device)
-        network(ids_there, use_cache=True, logits_to_keep=1, **{cache_argument(network): past})
+        network(ids_there, use_cache=True, logits_to_keep=1, **{cache_argument(type(network)): past})
     return past
 
 
@@ -150,7 +150,7 @@ def _read_sdpa(model: TransformersModel, ids: Sequence[int]) -> DynamicCache:
 def _bare(model: TransformersModel, ids: Sequence[int], past: DynamicCache) -> None:
     with using(model.network, "sdpa") as network:
         ids_there = torch.tensor([ids], device=model.device)
-        network(ids_there, use_cache=True, logits_to_keep=1, **{cache_argument(network): past})
+        network(ids_there, use_cache=True, logits_to_keep=1, **{cache_argument(type(network)): past})
     past.crop(-len(ids))
 
 

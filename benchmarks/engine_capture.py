@@ -194,6 +194,6 @@ def step_measured(model: TransformersModel, token: int, past: RowCache, spans: S
 def _step_sdpa(model: TransformersModel, token: int, past: DynamicCache, rows: int) -> None:
     with using(model.network, "sdpa") as network:
         ids = torch.full((rows, 1), token, device=model.device)
-        logits = network(ids, use_cache=True, **{cache_argument(network): past}).logits
+        logits = network(ids, use_cache=True, **{cache_argument(type(network)): past}).logits
     greedy(logits[:, -1]).tolist()
     past.crop(-1)

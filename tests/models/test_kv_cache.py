@@ -149,4 +149,4 @@ class _Since(torch.nn.Module):
 
 
 def test_cache_has_the_argument_name_of_the_network() -> None:
-    assert [cache_argument(network()) for network in (_Before, _Since)] == ["past_key_values", "cache"]
+    assert [cache_argument(network) for network in (_Before, _Since)] == ["past_key_values", "cache"]

@@ -112,7 +112,7 @@ def test_operations_equal_those_of_a_forward_pass(architecture: str, is_tied: bo
     cache, count = DynamicCache(), 14
     with torch.inference_mode(), FlopCounterMode(display=False) as counter:
         for token in range(count):  # one by one: in one pass the counter also counts what causal attention hides
-            network(torch.tensor([[token]]), **{cache_argument(network): cache})
+            network(torch.tensor([[token]]), **{cache_argument(type(network)): cache})
     usage = Usage(count, attended_tokens=count_attended(count))
     assert weights.count_operations(config).tera_flops(usage) * 1e12 == pytest.approx(counter.get_total_flops())
 

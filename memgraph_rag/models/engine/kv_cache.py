@@ -242,16 +242,12 @@ class JoinedCaches(Cache):
         return self.get_seq_length() + query_length, 0
 
 
-def cache_argument(network: torch.nn.Module) -> str:
-    """Return the name of the cache argument of a network's ``forward``.
+@lru_cache(maxsize=64)
+def cache_argument(kind: type[torch.nn.Module]) -> str:
+    """Return the name of the cache argument of the ``forward`` of a kind of network.
 
     It is "past_key_values" until transformers 5.23, and "cache" from 5.24 on.
     """
-    return _cache_argument(type(network))
-
-
-@lru_cache(maxsize=64)
-def _cache_argument(kind: type[torch.nn.Module]) -> str:
     return "cache" if "cache" in signature(kind.forward).parameters else "past_key_values"
 
 

@@ -221,7 +221,7 @@ class TransformersModel:
                 position_ids=positions.to(self.device),
                 logits_to_keep=logits_of.to(self.device),
                 looks=looks,
-                **{cache_argument(network): past},
+                **{cache_argument(type(network)): past},
             )
         return output.logits
 
@@ -239,7 +239,7 @@ class TransformersModel:
                 use_cache=True,
                 position_ids=wanted.positions[None].to(self.device),
                 looks=[Look(tokens, visible, wanted.meter)],
-                **{cache_argument(self.network): wanted.past},
+                **{cache_argument(type(self.network)): wanted.past},
             )
         return output.last_hidden_state[0, list(wanted.logits_of)].float().cpu()
 

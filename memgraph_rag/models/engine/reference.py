@@ -178,10 +178,6 @@ class PlainModel:
         """Return the (V,) float32 probabilities of the next token after ``ids``."""
         return torch.softmax(self.logits(ids).float(), dim=-1)
 
-    def log_probabilities(self, ids: list[int]) -> Tensor:
-        """Return the (T, V) float32 log-probabilities of the token after each token, from one forward pass."""
-        return torch.log_softmax(self._forward(ids).logits[0].float(), dim=-1)
-
     @torch.inference_mode()
     def _forward(self, ids: list[int], **wanted: bool) -> Any:
         return self.network(torch.tensor([ids], device=self.device), use_cache=False, **wanted)

@@ -149,7 +149,7 @@ class _Step:
             position_ids=lengths[:, None],
             logits_to_keep=1,
             looks=[Look(1, StaticVisibility(lengths), meter)],
-            **{cache_argument(self._network): self._cache},
+            **{cache_argument(type(self._network)): self._cache},
         )
         return output.logits, meter.mean()
 

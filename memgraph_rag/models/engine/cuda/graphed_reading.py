@@ -156,7 +156,7 @@ class _Step:
             position_ids=positions[None],
             logits_to_keep=self._logits_of,
             looks=[Look(self._shape.tokens, StaticVisibility(slots[:1], self._among), meter)],
-            **{cache_argument(self._network): self.cache},
+            **{cache_argument(type(self._network)): self.cache},
         )
         return output.logits, output.logits if meter is None else torch.stack(meter.masses)
 
