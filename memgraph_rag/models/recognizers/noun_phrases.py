@@ -6,7 +6,7 @@ The module knows spaCy, but no graph. Invariant: a phrase is a piece of the text
 from __future__ import annotations
 
 import threading
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from memgraph_rag.contracts import NounPhrase
@@ -40,7 +40,6 @@ class SpacyNounPhrases:
     def __init__(self, package: str) -> None:
         self._package = package
         self._lock = threading.Lock()
-        self._pipeline: Language | None = None
 
     def find_phrases(self, text: str) -> list[NounPhrase]:
         """Return the noun phrases that describe a thing by its owner, by "of", or by a clause, the shortest first.
@@ -50,16 +49,13 @@ class SpacyNounPhrases:
         Raises:
             ModelError: the package does not load.
         """
-        with self._lock:  # a pipeline's vocabulary is not safe for several threads
-            pipeline = self._load()
-            with pipeline.memory_zone():
-                found = [phrase for token in pipeline(text) if (phrase := _phrase(token))]
+        with self._lock, self._pipeline.memory_zone():  # a pipeline's vocabulary is not safe for several threads
+            found = [phrase for token in self._pipeline(text) if (phrase := _phrase(token))]
         return sorted(found, key=lambda phrase: (phrase.end - phrase.start, phrase.start))
 
-    def _load(self) -> Language:
-        if self._pipeline is None:
-            self._pipeline = load_pipeline(self._package, _remove_names, what="with a parser")
-        return self._pipeline
+    @cached_property
+    def _pipeline(self) -> Language:
+        return load_pipeline(self._package, _remove_names, what="with a parser")
 
 
 def _remove_names(pipeline: Language) -> None:

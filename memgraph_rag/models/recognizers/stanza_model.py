@@ -11,6 +11,7 @@ import pickle
 import runpy
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,6 @@ class StanzaRecognizer:
         self._language = language
         self._processors = dict(processors)
         self._lock = threading.Lock()
-        self._pipeline: Pipeline | None = None
 
     def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
         """Return the names in each text, by start; kinds in ``NO_NAMES``, such as dates, are left out.
@@ -89,27 +89,25 @@ class StanzaRecognizer:
 
     def _find(self, read: Sequence[str]) -> Iterator[list[Named]]:
         for first in range(0, len(read), _BATCH):
-            for document in self._load().bulk_process(list(read[first : first + _BATCH])):
+            for document in self._pipeline.bulk_process(list(read[first : first + _BATCH])):
                 yield [Named(span.start_char, span.end_char, span.type) for span in document.ents]
 
-    def _load(self) -> Pipeline:
-        if self._pipeline is None:
-            from stanza.pipeline.core import DownloadMethod, Pipeline
+    @cached_property
+    def _pipeline(self) -> Pipeline:
+        from stanza.pipeline.core import DownloadMethod, Pipeline
 
-            no_other_parts: dict[str, Any] = {"package": None}
-            try:
-                self._pipeline = Pipeline(
-                    self._language, dir=str(self._folder), processors=self._processors, **no_other_parts,
-                    download_method=DownloadMethod.NONE, verbose=False,
-                )  # fmt: skip
-            except (OSError, ValueError, KeyError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
-                raise ModelError(
-                    f"Expected a stanza model that finds names in {self._folder / self._language}, got an error: "
-                    f"{error}. "
-                    f"Remove it, and get it again: memgraph-rag models --fetch stanza:{self._language}.",
-                    name=self.name, folder=str(self._folder),
-                ) from error  # fmt: skip
-        return self._pipeline
+        no_other_parts: dict[str, Any] = {"package": None}
+        try:
+            return Pipeline(
+                self._language, dir=str(self._folder), processors=self._processors, **no_other_parts,
+                download_method=DownloadMethod.NONE, verbose=False,
+            )  # fmt: skip
+        except (OSError, ValueError, KeyError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
+            raise ModelError(
+                f"Expected a stanza model that finds names in {self._folder / self._language}, got an error: {error}. "
+                f"Remove it, and get it again: memgraph-rag models --fetch stanza:{self._language}.",
+                name=self.name, folder=str(self._folder),
+            ) from error  # fmt: skip
 
 
 def default_folders() -> Sequence[Path]:
