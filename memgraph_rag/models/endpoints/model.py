@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memgraph_rag.contracts import Progress
-from memgraph_rag.errors import MemgraphRagError, WindowExceeded
+from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.models.endpoints.client import Ask, Endpoint, Reply
 from memgraph_rag.models.endpoints.json_check import JsonCheck, extract_json
 from memgraph_rag.models.endpoints.session import EndpointSession
 from memgraph_rag.models.endpoints.token_estimate import estimate_tokens
 from memgraph_rag.models.endpoints.yes_no import TOP, WORD_TOKENS, read_verdict
 from memgraph_rag.models.engine.prompts import prompt_text
+from memgraph_rag.models.engine.window import check_prompt
 from memgraph_rag.models.files.journal import Journal, journal_key
 from memgraph_rag.types import Generation, Prompt
 
@@ -118,7 +119,8 @@ class EndpointModel:
         """
         check = None if schema is None else JsonCheck(schema)
         for prompt in prompts:
-            self._check_window(prompt, max_tokens)
+            tokens = estimate_tokens(prompt_text(prompt)[0]) + _AROUND
+            check_prompt(tokens, max_tokens, self.window, is_estimate=True)
         model = f"{self.endpoint.address.url} {self.name}"
         keys = [journal_key(model, prompt, max_tokens, stop, schema) for prompt in prompts]
         written = self._journal.find_all(keys) if self._journal is not None else {}
@@ -160,16 +162,6 @@ class EndpointModel:
             raise
         finally:
             pool.terminate()
-
-    def _check_window(self, prompt: Prompt, max_tokens: int) -> None:
-        most = self.window - max_tokens
-        tokens = estimate_tokens(prompt_text(prompt)[0]) + _AROUND
-        if tokens > most:
-            raise WindowExceeded(
-                f"Expected a prompt of at most {most} tokens (window {self.window}, {max_tokens} kept for the output), "
-                f"got about {tokens}. Give fewer inputs at once.",
-                tokens=tokens, window=self.window,
-            )  # fmt: skip
 
     def _write_prompt(
         self,

@@ -22,7 +22,6 @@ from torch import Tensor
 from transformers import AutoConfig, PreTrainedModel
 
 from memgraph_rag.contracts import Progress
-from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.models.calibration.calibration import HeadCalibration, TurnCalibration
 from memgraph_rag.models.engine import attention
 from memgraph_rag.models.engine.attention import AttentionMeter, Look, Spans, Visibility
@@ -39,7 +38,7 @@ from memgraph_rag.models.engine.shared_writing import SharedWriting
 from memgraph_rag.models.engine.tokens import Encoded, Tokens
 from memgraph_rag.models.engine.turn_judge import judge_turns
 from memgraph_rag.models.engine.weights import count_operations, find_number_format, first_layers, read_weights
-from memgraph_rag.models.engine.window import check_window
+from memgraph_rag.models.engine.window import check_prompt, check_window
 from memgraph_rag.models.files.journal import Journal, journal_key
 from memgraph_rag.models.files.model_files import model_files
 from memgraph_rag.types import Generation, Operations, Prompt, TurnVerdicts, Usage, count_attended
@@ -304,12 +303,7 @@ class TransformersModel:
             if place not in written
         ]
         for row in rows:
-            if len(row.ids) + max_tokens > self.window:
-                raise WindowExceeded(
-                    f"Expected a prompt of at most {self.window - max_tokens} tokens (window {self.window}, "
-                    f"{max_tokens} kept for the output), got {len(row.ids)}. Give fewer inputs at once.",
-                    tokens=len(row.ids), window=self.window,
-                )  # fmt: skip
+            check_prompt(len(row.ids), max_tokens, self.window)
         if progress is not None:
             progress("summarising", len(written), len(prompts))
         with closing(self._writing(rows)) as finished:

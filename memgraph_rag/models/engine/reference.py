@@ -23,14 +23,20 @@ from transformers import AutoConfig, GenerationConfig, PreTrainedModel
 from typing_extensions import Self
 
 from memgraph_rag.contracts import Progress
-from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.models.engine import prompts
 from memgraph_rag.models.engine.grammar import Form, Grammars, asks_to_stop
 from memgraph_rag.models.engine.hardware import find_device, find_dtype
 from memgraph_rag.models.engine.sampling import Sampler
 from memgraph_rag.models.engine.tokens import Tokens
 from memgraph_rag.models.engine.weights import read_weights
-from memgraph_rag.models.engine.window import ANSWER_ROOM, check_nodes, check_question, check_request, check_window
+from memgraph_rag.models.engine.window import (
+    ANSWER_ROOM,
+    check_nodes,
+    check_prompt,
+    check_question,
+    check_request,
+    check_window,
+)
 from memgraph_rag.types import Generation, Prompt, Usage, Vector
 
 
@@ -85,13 +91,8 @@ class PlainModel:
             ModelError: the schema is invalid.
         """
         encoded = [self.tokens.prompt(prompt) for prompt in prompts]
-        most = self.window - max_tokens
         for ids, _ in encoded:
-            if len(ids) > most:
-                raise WindowExceeded(
-                    f"Expected a prompt of at most {most} tokens (window {self.window}, {max_tokens} kept for the "
-                    f"output), got {len(ids)}. Give fewer inputs at once.", tokens=len(ids), window=self.window,
-                )  # fmt: skip
+            check_prompt(len(ids), max_tokens, self.window)
         report: Progress = progress or (lambda *_: None)
         report("summarising", 0, len(prompts))
         generations: list[Generation] = []

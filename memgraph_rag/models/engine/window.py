@@ -20,6 +20,17 @@ def check_window(tokens: int, window: int) -> None:
         )  # fmt: skip
 
 
+def check_prompt(tokens: int, max_tokens: int, window: int, *, is_estimate: bool = False) -> None:
+    """Raise WindowExceeded if a prompt, with ``max_tokens`` kept for its output, does not fit the window."""
+    most = window - max_tokens
+    if tokens > most:
+        raise WindowExceeded(
+            f"Expected a prompt of at most {most} tokens (window {window}, {max_tokens} kept for the output), got "
+            f"{'about ' if is_estimate else ''}{tokens}. Give fewer inputs at once.",
+            tokens=tokens, window=window,
+        )  # fmt: skip
+
+
 def check_request(tokens: int, room: int, window: int) -> None:
     """Raise WindowExceeded if a request leaves no room for a reply within ``room``, the tokens that are left."""
     if tokens >= room:
