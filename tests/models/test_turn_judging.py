@@ -15,7 +15,7 @@ from memgraph_rag.contracts import LanguageModel
 from memgraph_rag.errors import ModelError
 from memgraph_rag.models.wrappers import turn_judging
 from memgraph_rag.models.wrappers.checked_models import CheckedModel
-from memgraph_rag.models.wrappers.turn_judging import TurnJudging, WrittenVerdicts
+from memgraph_rag.models.wrappers.turn_judging import TurnJudging, write_verdicts
 from memgraph_rag.testing import FakeLanguageModel
 from memgraph_rag.types import TurnVerdicts, Usage
 
@@ -123,7 +123,7 @@ def test_model_without_a_judge_writes_verdicts() -> None:
 
 
 def written(reply: str, *turns: str) -> tuple[float, ...]:
-    return WrittenVerdicts(FakeLanguageModel([reply])).judge_turns(QUESTION, turns).probabilities
+    return write_verdicts(FakeLanguageModel([reply]), QUESTION, turns).probabilities
 
 
 def test_brief_names_value_of_a_turn() -> None:
@@ -167,19 +167,19 @@ def test_nonsense_reply_gives_zero_verdicts(reply: str) -> None:
 
 
 def test_lists_in_lists_give_zero_verdicts() -> None:
-    assert WrittenVerdicts(NestingModel()).judge_turns(QUESTION, [TRAM, BIKE]).probabilities == (0.0, 0.0)
+    assert write_verdicts(NestingModel(), QUESTION, [TRAM, BIKE]).probabilities == (0.0, 0.0)
 
 
 @table(("turns", "is_calibrated"), [(7, True), (8, False)])
 def test_model_that_copies_every_message_does_not_count(turns: int, is_calibrated: bool) -> None:
     reply = json.dumps({str(number): TRAM for number in range(1, turns + 1)})
-    judged = WrittenVerdicts(FakeLanguageModel([reply])).judge_turns(QUESTION, [TRAM] * turns)
+    judged = write_verdicts(FakeLanguageModel([reply]), QUESTION, [TRAM] * turns)
     assert (judged.probabilities, judged.is_calibrated) == ((1.0,) * turns, is_calibrated)
 
 
 def test_all_turns_are_asked_for_in_one_call() -> None:
     model = Writer(['{"1": "no", "2": "no"}'])
-    judged = WrittenVerdicts(model).judge_turns(QUESTION, ["first\nsecond", BIKE])
+    judged = write_verdicts(model, QUESTION, ["first\nsecond", BIKE])
     (prompt,) = model.prompts
     assert prompt.inputs == ("1. first second", f"2. {BIKE}")
     assert QUESTION in prompt.instruction

@@ -11,8 +11,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
+from typing import Any
 
-from memgraph_rag.contracts import LanguageModel, TurnJudge
+from memgraph_rag.contracts import LanguageModel
 from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError
 from memgraph_rag.models.wrappers.checked_models import is_usage
@@ -35,7 +37,8 @@ class TurnJudging:
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
-        self._judge: TurnJudge = model if callable(getattr(model, "judge_turns", None)) else WrittenVerdicts(model)  # pyright: ignore[reportAttributeAccessIssue] - checked in this line
+        own = getattr(model, "judge_turns", None)
+        self._judge: Any = own if callable(own) else partial(write_verdicts, model)
         self._is_calibrated = False
         self._kept: OrderedDict[tuple[str, str], float] = OrderedDict()
         self._lock = threading.Lock()
@@ -51,7 +54,7 @@ class TurnJudging:
         unknown = [turn for turn in dict.fromkeys(turns) if turn not in known]
         usage = Usage()
         if unknown:
-            verdicts = self._judge.judge_turns(question, unknown)
+            verdicts: TurnVerdicts = self._judge(question, unknown)
             known |= dict(zip(unknown, self._check(verdicts, len(unknown)), strict=True))
             usage, self._is_calibrated = verdicts.usage, verdicts.is_calibrated
         with self._lock:
@@ -74,37 +77,32 @@ class TurnJudging:
         return tuple(numbers)
 
 
-class WrittenVerdicts:
-    """A ``TurnJudge`` that asks for all turns in one call: as JSON, the value that each turn states, or "no"."""
+def write_verdicts(model: LanguageModel, question: str, turns: Sequence[str]) -> TurnVerdicts:
+    """Ask a model in one call; return 1 for each turn for which it wrote a value with a word of the turn, else 0.
 
-    def __init__(self, model: LanguageModel) -> None:
-        self._model = model
+    The model replies in JSON: the value that each turn states, or "no". A reply that is not complete JSON counts as far
+    as it goes. The verdicts are not calibrated if each of eight turns or more has a value: a small model copies every
+    message.
 
-    def judge_turns(self, question: str, turns: Sequence[str]) -> TurnVerdicts:
-        """Ask the model; return 1 for each turn for which it wrote a value with a word of the turn, else 0.
-
-        A reply that is not complete JSON counts as far as it goes. The verdicts are not calibrated if each of eight
-        turns or more has a value: a small model copies every message.
-
-        Raises:
-            WindowExceeded: the turns do not fit the window.
-            ModelUnavailable: the server did not answer.
-        """
-        numbers = [str(number) for number in range(1, len(turns) + 1)]
-        schema = {
-            "type": "object",
-            "properties": {number: {"type": "string", "maxLength": _MOST_VALUE} for number in numbers},
-            "required": numbers,
-            "additionalProperties": False,
-        }
-        lines = tuple(f"{number}. {as_line(turn)}" for number, turn in zip(numbers, turns, strict=True))
-        prompt = Prompt(_REQUEST.format(question=question), lines)
-        (written,) = self._model.generate([prompt], max_tokens=_TOKENS_EACH * len(turns), schema=schema)
-        values = _read_values(written.text)
-        told = (values.get(number, _NOTHING) for number in numbers)
-        probabilities = tuple(float(_is_said(value, turn)) for value, turn in zip(told, turns, strict=True))
-        is_calibrated = len(turns) <= _MOST_STATING or not all(probabilities)
-        return TurnVerdicts(probabilities, is_calibrated, written.usage)
+    Raises:
+        WindowExceeded: the turns do not fit the window.
+        ModelUnavailable: the server did not answer.
+    """
+    numbers = [str(number) for number in range(1, len(turns) + 1)]
+    schema = {
+        "type": "object",
+        "properties": {number: {"type": "string", "maxLength": _MOST_VALUE} for number in numbers},
+        "required": numbers,
+        "additionalProperties": False,
+    }
+    lines = tuple(f"{number}. {as_line(turn)}" for number, turn in zip(numbers, turns, strict=True))
+    prompt = Prompt(_REQUEST.format(question=question), lines)
+    (written,) = model.generate([prompt], max_tokens=_TOKENS_EACH * len(turns), schema=schema)
+    values = _read_values(written.text)
+    told = (values.get(number, _NOTHING) for number in numbers)
+    probabilities = tuple(float(_is_said(value, turn)) for value, turn in zip(told, turns, strict=True))
+    is_calibrated = len(turns) <= _MOST_STATING or not all(probabilities)
+    return TurnVerdicts(probabilities, is_calibrated, written.usage)
 
 
 def _read_values(text: str) -> dict[str, str]:
