@@ -34,7 +34,6 @@ class Case:
     keys: int = 16
     width: int = 16
     spans: int = 3
-    softcap: float | None = None
     window: int | None = None
     dtype: torch.dtype = torch.float32
     sharp: float = 1.0
@@ -55,8 +54,6 @@ class Case:
 def softmax_matrix(query: Tensor, key: Tensor, case: Case, padding: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """(B, H, Tq, Tk) probabilities and (B, H, Tq) LSE; ``padding`` (B, Tk) marks keys that nobody sees."""
     scores = case.scale * query.double() @ key.double().repeat_interleave(case.groups, dim=1).transpose(2, 3)
-    if case.softcap is not None:
-        scores = case.softcap * torch.tanh(scores / case.softcap)
     column = torch.arange(case.keys, device=key.device)
     position = column[case.keys - case.queries :, None]
     hidden = column > position
@@ -79,7 +76,7 @@ def check(case: Case, *, atol: float) -> None:
     matrix, lse = softmax_matrix(query, key, case)
     expected = summed(matrix, owner, case.spans)
     for name, path in PATHS.items():
-        got = path(query, key, lse, owner, case.spans, case.scale, case.softcap, case.window)
+        got = path(query, key, lse, owner, case.spans, case.scale, case.window)
         assert got.dtype == torch.float32
         torch.testing.assert_close(got, expected, atol=atol, rtol=0, msg=lambda m, name=name: f"{name}: {m}")
 
@@ -95,7 +92,6 @@ def cases(draw) -> Case:
         queries=draw(st.integers(1, keys)),
         width=draw(st.sampled_from([8, 16, 20])),
         spans=draw(st.integers(1, 100)),
-        softcap=draw(st.sampled_from([None, 2.0, 50.0])),
         window=draw(st.none() | st.integers(1, 160)),
         sharp=draw(st.sampled_from([1.0, 10.0])),
         seed=draw(st.integers(0, 1000)),
@@ -106,7 +102,7 @@ def cases(draw) -> Case:
 @given(case=cases())
 @example(case=Case(queries=1, keys=70, groups=3))
 @example(case=Case(queries=70, keys=70, batch=2))
-@example(case=Case(queries=5, keys=130, window=7, softcap=2.0, key_heads=2, groups=2))
+@example(case=Case(queries=5, keys=130, window=7, key_heads=2, groups=2))
 @example(case=Case(queries=130, keys=130, spans=70, window=65))
 def test_mass_is_the_softmax_matrix_summed_over_spans(case):
     check(case, atol=1e-5)
@@ -126,7 +122,7 @@ def test_mass_is_exact_for_each_head_width(width):
     ],
 )
 def test_half_precision_agrees_to_its_rounding(dtype, width):
-    check(Case(queries=70, keys=90, width=width, key_heads=2, groups=3, dtype=dtype, softcap=30.0), atol=1e-2)
+    check(Case(queries=70, keys=90, width=width, key_heads=2, groups=3, dtype=dtype), atol=1e-2)
 
 
 def test_many_keys_and_queries_are_read_in_blocks(monkeypatch):
@@ -247,13 +243,13 @@ def test_shapes_that_do_not_fit_are_refused(case):
 
 @pytest.mark.skipif(INTERPRETED or module.triton is None, reason="needs Triton's compiler")
 @pytest.mark.parametrize("capability", [80, 90])
-@pytest.mark.parametrize(("softcap", "window", "ones"), [(None, None, ()), (30.0, 512, ("queries", "spans"))])
-def test_kernel_compiles_for_an_absent_gpu(capability, softcap, window, ones):
+@pytest.mark.parametrize(("window", "ones"), [(None, ()), (512, ("queries", "spans"))])
+def test_kernel_compiles_for_an_absent_gpu(capability, window, ones):
     """The interpreter runs what the compiler refuses, such as a global that is no module."""
     compiler, backend = pytest.importorskip("triton.compiler"), pytest.importorskip("triton.backends.compiler")
     kernel = module._fused_kernel
     block = {"width": 80, "block_d": 128, "block_q": 64, "block_k": 64, "block_s": 16}
-    fixed = block | {"softcap": softcap, "window": window, "query_d": 1, "key_d": 1} | dict.fromkeys(ones, 1)
+    fixed = block | {"window": window, "query_d": 1, "key_d": 1} | dict.fromkeys(ones, 1)
     types = {"query": "*bf16", "key": "*bf16", "lse": "*fp32", "owner": "*i64", "mass": "*fp32", "scale": "fp32"}
     signature = {name: "constexpr" if name in fixed else types.get(name, "i32") for name in kernel.arg_names}
     source = compiler.ASTSource(kernel, signature, {(kernel.arg_names.index(name),): fixed[name] for name in fixed})

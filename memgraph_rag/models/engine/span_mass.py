@@ -55,7 +55,6 @@ def span_mass(
     spans: int,
     *,
     scale: float,
-    softcap: float | None = None,
     window: int | None = None,
 ) -> Tensor:
     """Return the attention mass of every query on every span of keys, without the attention matrix.
@@ -69,7 +68,6 @@ def span_mass(
         owner: (B, Tk) int32 or int64, the span of each key; a value outside 0..spans-1 means no span.
         spans: the number of spans.
         scale: factor of the dot products.
-        softcap: scores become softcap * tanh(score / softcap).
         window: the number of last keys that a query sees, its own included; None means all.
 
     Returns:
@@ -95,7 +93,7 @@ def span_mass(
     # In float32 the kernel needs too many registers (on sm_80 and sm_90); the plain path uses cuBLAS.
     fits = query.is_cuda and query.dtype in (torch.bfloat16, torch.float16)
     path = _compute_fused_or_plain if fits else _compute_plainly
-    return path(query, key, lse, owner, spans, scale, softcap, window)
+    return path(query, key, lse, owner, spans, scale, window)
 
 
 def _compute_plainly(
@@ -105,7 +103,6 @@ def _compute_plainly(
     owner: Tensor,
     spans: int,
     scale: float,
-    softcap: float | None,
     window: int | None,
 ) -> Tensor:
     """Compute the mass by plain products of blocks of queries and blocks of the keys that belong to a span."""
@@ -131,8 +128,6 @@ def _compute_plainly(
                 continue
             rows = query[:, :, start:stop].reshape(batch * key_heads, -1, width)  # all queries of a key head together
             scores = torch.bmm(rows, transposed[:, :, low:high]).float().mul_(scale)
-            if softcap is not None:
-                scores.div_(softcap).tanh_().mul_(softcap)
             scores = scores.view(batch, heads, stop - start, high - low)
             # A value above 1 belongs to a masked key. It is clamped, because infinity times 0 is not 0.
             probability = scores.sub_(lse[:, :, start:stop, None]).clamp_(max=0).exp_()
@@ -172,7 +167,6 @@ def _compute_fused(
     owner: Tensor,
     spans: int,
     scale: float,
-    softcap: float | None,
     window: int | None,
 ) -> Tensor:
     """Run the Triton kernel on a grid of (blocks of queries, batch rows x heads, blocks of spans)."""
@@ -185,7 +179,7 @@ def _compute_fused(
         query, key, lse, owner, mass,
         *query.stride(), *key.stride(), *lse.stride(), *owner.stride(),
         heads, heads // key_heads, queries, keys, spans, scale,
-        softcap=softcap, window=window, width=width,
+        window=window, width=width,
         block_d=padded_width, block_q=block, block_k=block, block_s=SPANS_AT_ONCE,
         enable_fp_fusion=True,  # Triton 3.9 warns without this argument
     )  # fmt: skip
@@ -199,7 +193,7 @@ if triton is not None:
         query, key, lse, owner, mass,
         query_b, query_h, query_t, query_d, key_b, key_h, key_t, key_d, lse_b, lse_h, lse_t, owner_b, owner_t,
         heads, groups, queries, keys, spans, scale,
-        softcap: tl.constexpr, window: tl.constexpr, width: tl.constexpr,  # pyright: ignore[reportInvalidTypeForm]
+        window: tl.constexpr, width: tl.constexpr,  # pyright: ignore[reportInvalidTypeForm]
         block_d: tl.constexpr, block_q: tl.constexpr,  # pyright: ignore[reportInvalidTypeForm]
         block_k: tl.constexpr, block_s: tl.constexpr,  # pyright: ignore[reportInvalidTypeForm]
     ):  # fmt: skip
@@ -231,8 +225,6 @@ if triton is not None:
                 column_offset = column.to(tl.int64)[None, :] * key_t + d[:, None] * key_d
                 k = tl.load(key_base + column_offset, mask=(column < keys)[None, :] & (d < width)[:, None], other=0.0)
                 score = tl.dot(q, k, input_precision="ieee") * scale
-                if softcap is not None:
-                    score = softcap * (1 - 2 / (1 + tl.exp(2 * score / softcap)))  # tanh
                 seen = column[None, :] <= position[:, None]
                 if window is not None:
                     seen = seen & (column[None, :] > position[:, None] - window)
