@@ -25,7 +25,7 @@ from memgraph_rag.stores.layer_rows import DocumentWrite
 from memgraph_rag.stores.neo4j.answers import add_words
 from memgraph_rag.stores.shared import graph_writes, rows, schema
 from memgraph_rag.stores.shared.overview_writes import write_overviews
-from memgraph_rag.types import DocumentGraph, Matrix, OverviewRows, Similar
+from memgraph_rag.types import DocumentGraph, Matrix, OverviewRows
 
 NODES = {
     "write/create_documents": "Document",
@@ -118,7 +118,8 @@ class BulkWriter:
 
     def write(self, graphs: Sequence[DocumentGraph]) -> None:
         """Add documents. The caller adds each document once (not checked)."""
-        graph_writes.replace(DocumentWrite(self._run, self._create, _find_no_names), graphs)
+        # The first opening of the database adds the near-synonyms.
+        graph_writes.replace(DocumentWrite(self._run, self._create, lambda _run, _columns: []), graphs)
         self._documents += len(graphs)
         self._segments += sum(len(graph.segments) for graph in graphs)
 
@@ -231,11 +232,6 @@ class BulkWriter:
     def _namespace_columns(self) -> rows.Columns:
         own_id = rows.namespace_id(self._namespace)
         return {"id": [own_id], "name": [self._namespace], "version": [FIRST_VERSION]}
-
-
-def _find_no_names(_run: object, _columns: rows.Columns) -> list[Similar]:
-    """Return no near-synonyms: the first opening of the database adds them."""
-    return []
 
 
 class _Table:

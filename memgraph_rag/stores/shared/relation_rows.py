@@ -30,11 +30,6 @@ def make_embedding_columns(entity_ids: Sequence[str], vectors: Sequence[Vector])
     return {"id": list(entity_ids), "embedding": _stack(vectors)}
 
 
-def similar_columns(pairs: Iterable[Similar]) -> Columns:
-    """Return pairs of near-synonyms as columns of SIMILAR_TO edges to store."""
-    return field_columns(list(pairs), "source_id", "target_id", "score")
-
-
 def drop_relations(graph: DocumentGraph, known: Collection[str]) -> DocumentGraph:
     """Return a copy of a graph without the relations with the ids ``known`` and the embeddings that only they need.
 

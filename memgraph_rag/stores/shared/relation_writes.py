@@ -17,7 +17,7 @@ from memgraph_rag.errors import StoreError
 from memgraph_rag.lexical.name_similarity import LEAST_COSINE, least_cosine
 from memgraph_rag.stores.shared import relation_rows
 from memgraph_rag.stores.shared.graph_reads import Run, read_relations
-from memgraph_rag.stores.shared.rows import Columns, Create
+from memgraph_rag.stores.shared.rows import Columns, Create, field_columns
 from memgraph_rag.types import CosineScale, DocumentGraph, Relation, Similar, Vector, list_ends
 
 FindNear = Callable[[Run, Columns], list[Similar]]
@@ -80,7 +80,8 @@ def link_names(run: Run, create: Create, find_near: FindNear, rows: Columns) -> 
     Args:
         rows: columns ``id`` and ``embedding`` of the entities; the embeddings are stored already.
     """
-    create("write/link_similar", relation_rows.similar_columns(_select_near_synonyms(run, find_near(run, rows))))
+    near = _select_near_synonyms(run, find_near(run, rows))
+    create("write/link_similar", field_columns(near, "source_id", "target_id", "score"))
 
 
 def _select_near_synonyms(run: Run, pairs: Sequence[Similar]) -> list[Similar]:

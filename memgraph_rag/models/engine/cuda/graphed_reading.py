@@ -1,10 +1,8 @@
 """Passes of a reading session that a GPU replays as CUDA graphs, and the caches for which they are captured.
 
 Reading a node, or writing a token of an answer, takes hundreds of kernels that Python launches one by one. The launch
-takes longer than most kernels run. The module does not know questions or nodes. Invariants: a pass reads only tensors
-at fixed addresses, so that a replay computes what the pass would compute (tested on a CPU against the plain twin, both
-run directly and replayed from a recording). A pass that cannot be captured runs from Python. Only one session uses a
-cache at a time.
+takes longer than most kernels run. The module does not know questions or nodes. Invariants: those of a step in
+``cuda_graphs.py`` hold for each pass, and only one session uses a cache at a time.
 """
 
 from __future__ import annotations
