@@ -39,9 +39,7 @@ class CosineScale:
         names: the same for names and other texts of few words.
     """
 
-    knots: Mapping[str, tuple[tuple[float, float], ...]] = field(
-        default_factory=dict[str, tuple[tuple[float, float], ...]]
-    )
+    knots: Mapping[str, Knots] = field(default_factory=dict[str, Knots])
     names: Knots = ()
 
     def read(self, cosine: _Cosine, kind: str = ENGLISH) -> _Cosine:

@@ -170,7 +170,9 @@ def measure_sample(embedder: Embedder) -> EmbedderCalibration:
     return EmbedderCalibration(
         embedder=embedder.name,
         knots=_drop_reference(embedder, knots),
-        names=() if embedder.name == _REFERENCE else _fit_names(unrelated),
+        names=()
+        if embedder.name == _REFERENCE
+        else _fit_knots(unrelated, np.empty(0), _NAME_READINGS, below=_NAMES_FEW),
         data=("sample",),
     )
 
@@ -206,10 +208,13 @@ def _drop_reference(embedder: Embedder, knots: Mapping[str, _Knots]) -> dict[str
 
 
 def _fit_knots(
-    unrelated: NDArray[np.float64], related: NDArray[np.float64], readings: tuple[float, float, float]
+    unrelated: NDArray[np.float64], related: NDArray[np.float64], readings: tuple[float, ...], *, below: float = _FEW
 ) -> _Knots:
-    """Return the knots of a kind of text; the third one only if questions stand out from unrelated texts."""
-    mean, few = float(unrelated.mean()), float(np.quantile(unrelated, _FEW))
+    """Return the knots of a kind of text; the third one only if questions stand out from unrelated texts.
+
+    ``below`` is the share of the unrelated pairs that stays below the second knot.
+    """
+    mean, few = float(unrelated.mean()), float(np.quantile(unrelated, below))
     if not (-1 + _LEAST_STEP < mean < few - _LEAST_STEP and few < _MOST_UNRELATED):
         return ()
     knots = [(mean, readings[0]), (few, readings[1])]
@@ -217,10 +222,3 @@ def _fit_knots(
     if few + _LEAST_STEP < answer < _MOST_UNRELATED:
         knots.append((answer, readings[2]))
     return tuple(knots)
-
-
-def _fit_names(unrelated: NDArray[np.float64]) -> _Knots:
-    mean, few = float(unrelated.mean()), float(np.quantile(unrelated, _NAMES_FEW))
-    if not (-1 + _LEAST_STEP < mean < few - _LEAST_STEP and few < _MOST_UNRELATED):
-        return ()
-    return ((mean, _NAME_READINGS[0]), (few, _NAME_READINGS[1]))
