@@ -170,19 +170,16 @@ class FoundModels:
 
     @cached_property
     def _checked_recognizer(self) -> CheckedRecognizer:
-        return CheckedRecognizer(self._open_fitting_recognizer())
-
-    def _open_fitting_recognizer(self) -> EntityRecognizer:
         stored, given = self._stored_recognizer(), self._recognizer
-        if given is not None:
-            if stored and given.name != stored:
-                raise SettingsError(
-                    f"Expected the recognizer that found the entities of this namespace, {stored}, got {given.name}. "
-                    f"Use {stored}, or another namespace.",
-                    setting="recognizer",
-                )
-            return given
-        return find_recognizer(self._settings.recognizer, stored=stored)
+        if given is None:
+            return CheckedRecognizer(find_recognizer(self._settings.recognizer, stored=stored))
+        if stored and given.name != stored:
+            raise SettingsError(
+                f"Expected the recognizer that found the entities of this namespace, {stored}, got {given.name}. "
+                f"Use {stored}, or another namespace.",
+                setting="recognizer",
+            )
+        return CheckedRecognizer(given)
 
     def __reduce__(self) -> tuple[Callable[[], FoundModels], tuple[()], dict[str, Any]]:
         stored = self._checked_recognizer.name if "_checked_recognizer" in vars(self) else self._stored_recognizer()

@@ -42,10 +42,7 @@ APPLICATION = "memgraph_rag"
 READ_TIMEOUT_S = 60.0
 WRITE_TIMEOUT_S = 600.0
 RETRY_S = 30.0  # the time for new tries of a transaction, after a lost connection or a deadlock
-SHORTEST_WAIT_S, LONGEST_WAIT_S = (
-    0.02,
-    4.0,
-)  # bounds of the wait between two tries: doubled each time, part of it random
+SHORTEST_WAIT_S, LONGEST_WAIT_S = 0.02, 4.0  # between two tries: doubled each time, part of it random
 TORN_READS = 5  # tries after which a null counts as a stored value
 
 LOGGER = logging.getLogger(__name__)
