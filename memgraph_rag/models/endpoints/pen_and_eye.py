@@ -84,11 +84,7 @@ class PenAndEye:
         return self.eye.read_written(prompts, texts)
 
     def open_session(self, question: str) -> PenAndEyeSession:
-        """Return a session that joins a session of each model. It holds the question and no node.
-
-        Raises:
-            QuestionError: the question alone does not fit one of the windows.
-        """
+        """Return a session that joins a session of each model. It holds the question and no node."""
         return PenAndEyeSession(self.pen.open_session(question), self.eye.open_session(question))
 
 
@@ -173,19 +169,11 @@ class PenAndEyeSession:
         return self._says_yes.probability_of_yes()
 
     def judge(self, request: str) -> float:
-        """Return P(Yes) for another question, from the same session as ``probability_of_yes``.
-
-        Raises:
-            WindowExceeded: the request does not fit; nothing was read.
-        """
+        """Return P(Yes) for another question, from the same session as ``probability_of_yes``."""
         return self._says_yes.judge(request)
 
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
-        """Return the pen's reply to a request after the nodes read so far.
-
-        Raises:
-            WindowExceeded: the request does not fit; nothing was read.
-        """
+        """Return the pen's reply to a request after the nodes read so far; see ``ReadingSession.reply``."""
         return self._pen.reply(request, max_tokens=max_tokens, temperature=temperature, seed=seed)
 
     def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:

@@ -41,7 +41,10 @@ from memgraph_rag.types import Generation, Prompt, Usage, Vector
 
 
 class PlainModel:
-    """A local causal language model, plain and slow, with the first arguments of ``TransformersModel``."""
+    """A local causal language model, plain and slow, with the first arguments of ``TransformersModel``.
+
+    The model and its sessions raise the errors of their contracts (``contracts/models.py``).
+    """
 
     def __init__(
         self, folder: str | Path, *, name: str = "", window: int = 8192, device: str = "auto", dtype: str = "auto"
@@ -68,11 +71,7 @@ class PlainModel:
         return self.tokens.count(texts)
 
     def open_session(self, question: str) -> PlainSession:
-        """Return a reading session that holds the question and no node.
-
-        Raises:
-            QuestionError: the question alone does not fit the window.
-        """
+        """Return a reading session that holds the question and no node."""
         return PlainSession(self, question)
 
     def generate(
@@ -84,12 +83,7 @@ class PlainModel:
         schema: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
     ) -> list[Generation]:
-        """Return a greedy continuation of each prompt, in prompt order, with its attention to each input.
-
-        Raises:
-            WindowExceeded: a prompt and ``max_tokens`` do not fit the window.
-            ModelError: the schema is invalid.
-        """
+        """Return a greedy continuation of each prompt, in prompt order, with its attention to each input."""
         encoded = [self.tokens.prompt(prompt) for prompt in prompts]
         for ids, _ in encoded:
             check_prompt(len(ids), max_tokens, self.window)
@@ -113,9 +107,6 @@ class PlainModel:
         """Return a generation for each text, as if this model had written the text after the prompt.
 
         Each generation holds the attention of the text's tokens to each input of the prompt.
-
-        Raises:
-            WindowExceeded: a prompt and its text do not fit the window.
         """
         generations: list[Generation] = []
         for prompt, text in zip(prompts, texts, strict=True):
@@ -210,11 +201,7 @@ class PlainSession:
         """Do nothing: the session has no calibration."""
 
     def append(self, texts: Sequence[str]) -> Vector:
-        """Read nodes; return the (n,) mean attention of each new node's tokens to the question's tokens.
-
-        Raises:
-            WindowExceeded: the nodes do not fit; the session has read nothing.
-        """
+        """Read nodes; return the (n,) mean attention of each new node's tokens to the question's tokens."""
         ids, spans = self._tokens.nodes(texts)
         if not ids:
             return np.zeros(0, np.float32)
@@ -267,11 +254,7 @@ class PlainSession:
             yield self._tokens.decode_with_offsets(written)[0]
 
     def judge(self, request: str) -> float:
-        """Return P(Yes) for another question that the model answers with Yes or No, after the nodes read so far.
-
-        Raises:
-            WindowExceeded: the request does not fit; the session has read nothing.
-        """
+        """Return P(Yes) for another question that the model answers with Yes or No, after the nodes read so far."""
         turn = self._tokens.request_turn(request, says_yes=False)
         check_request(len(turn), self._model.window - len(self._ids), self._model.window)
         started = time.perf_counter()
@@ -280,11 +263,7 @@ class PlainSession:
         return p_yes
 
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
-        """Return the model's reply to a request after the nodes read so far, greedy or sampled.
-
-        Raises:
-            WindowExceeded: the request does not fit; the session has read nothing.
-        """
+        """Return the model's reply to a request after the nodes read so far, greedy or sampled."""
         turn = self._tokens.request_turn(request, says_yes=False)
         room = self._model.window - len(self._ids)
         check_request(len(turn), room, self._model.window)

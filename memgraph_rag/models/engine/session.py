@@ -61,7 +61,7 @@ class _Reading:
 
 
 class KVSession:
-    """A reading session on a transformers model. A context manager; leaving it frees the cache.
+    """A ``ReadingSession`` on a transformers model. A context manager; leaving it frees the cache.
 
     Attributes:
         model: the model, for strategies that run passes of their own.
@@ -179,9 +179,6 @@ class KVSession:
         The request follows the turn of the probe, in which the assistant answers Yes. The model's own verdict does not
         matter: a caller that asks for an answer has decided that there is one. This is the second turn of PECAN's
         prompt.
-
-        Raises:
-            WindowExceeded: the request does not fit.
         """
         turn = self._encode_request(request or prompts.answer_request(self._text), says_yes=True)
         yield from self._write_reply(turn, max_tokens, Sampler())
@@ -189,12 +186,7 @@ class KVSession:
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
         """Return the model's reply to a request after the nodes read so far. Afterwards the cache is as it was.
 
-        The reply is cut at ``max_tokens`` or at the end of the window.
-
         The request follows the turn of the probe, in which the assistant answers No.
-
-        Raises:
-            WindowExceeded: the request does not fit; the session has read nothing.
         """
         return "".join(
             self._write_reply(self._encode_request(request, says_yes=False), max_tokens, Sampler(temperature, seed))
@@ -204,9 +196,6 @@ class KVSession:
         """Return P(Yes) for another question that the model answers with Yes or No.
 
         The question takes the same place in the prompt as the request of ``reply``. Afterwards the cache is as it was.
-
-        Raises:
-            WindowExceeded: the request does not fit; the session has read nothing.
         """
         turn = self._encode_request(request, says_yes=False)
         p_yes = float(share_of_yes(self._forward(turn), self._tokens))
