@@ -40,6 +40,8 @@ from memgraph_rag.types.documents import (
     as_line,
     fold_case,
     get_owner,
+    is_storable,
+    make_storable,
     shorten,
     shorten_line,
 )
@@ -86,12 +88,10 @@ from memgraph_rag.types.ids import (
     text_hash,
 )
 from memgraph_rag.types.inspection import Check, Damage, Flaws, MemoryMap, Neighbourhood, Thing, Tie, get_type
-from memgraph_rag.types.limits import Limits
 from memgraph_rag.types.overviews import Finding, Overview, Span
 from memgraph_rag.types.receipts import Action, Failure, Receipt
-from memgraph_rag.types.scope import Extent, Scope, ScopeFields
+from memgraph_rag.types.scope import Extent, Limits, Scope, ScopeFields
 from memgraph_rag.types.sections import Heading, Leaf, Section, list_leaves, make_sections, own_ranges
-from memgraph_rag.types.texts import is_storable, make_storable
 from memgraph_rag.types.tools import Tool
 
 __all__ = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,11 +16,23 @@ MetadataValue = str | int | float | bool
 USER, SESSION = "user", "session"
 """The metadata keys of a document's owner: the user, and the conversation that the document belongs to."""
 
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and halves of surrogate pairs
+
 
 def get_owner(metadata: Mapping[str, MetadataValue]) -> tuple[str | None, str | None]:
     """Return the user and the session in a document's metadata, a number as text; None for each that is missing."""
     user, session = (str(metadata[name]) if name in metadata else None for name in (USER, SESSION))
     return user, session
+
+
+def is_storable(text: str) -> bool:
+    """Return whether every store and every tokenizer accepts the text unchanged."""
+    return not _UNSTORABLE.search(text)
+
+
+def make_storable(text: str) -> str:
+    """Return the text as a plain str, with U+FFFD in place of each character that no store accepts."""
+    return _UNSTORABLE.sub("\ufffd", text)
 
 
 def as_line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The part of the memory that a call may see, as one record that passes unchanged through all readers."""
+"""The part of the memory that a call may see, as one record that passes unchanged through all readers; its limits."""
 
 from __future__ import annotations
 
@@ -45,6 +45,23 @@ class ScopeFields(TypedDict, total=False):
     since: str | date | None
     until: str | date | None
     at: str | date | None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of one call; None is no limit. Work ends with the step that reaches a limit.
+
+    Attributes:
+        seconds: for a question, the time of reading, without the answer; for ``deepen``, the time after which no
+            further document is begun.
+        tokens: for a question, the tokens that the model reads (question, nodes, probes); for ``add_many`` and
+            ``deepen``, the tokens that it reads and writes.
+        nodes: for a question, the number of nodes that are read.
+    """
+
+    seconds: float | None = None
+    tokens: int | None = None
+    nodes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
