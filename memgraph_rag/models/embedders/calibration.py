@@ -167,12 +167,11 @@ def measure_sample(embedder: Embedder) -> EmbedderCalibration:
     knots[OTHER] = _fit_knots(others[0], others[1], _SAMPLE_READINGS)
     names = embedder.embed(sample["names"])
     unrelated = (names @ names.T)[np.triu_indices(len(names), 1)]
+    of_names = _fit_knots(unrelated, np.empty(0), _NAME_READINGS, below=_NAMES_FEW)
     return EmbedderCalibration(
         embedder=embedder.name,
         knots=_drop_reference(embedder, knots),
-        names=()
-        if embedder.name == _REFERENCE
-        else _fit_knots(unrelated, np.empty(0), _NAME_READINGS, below=_NAMES_FEW),
+        names=() if embedder.name == _REFERENCE else of_names,
         data=("sample",),
     )
 
@@ -218,7 +217,7 @@ def _fit_knots(
     if not (-1 + _LEAST_STEP < mean < few - _LEAST_STEP and few < _MOST_UNRELATED):
         return ()
     knots = [(mean, readings[0]), (few, readings[1])]
-    answer = float(related.mean()) if len(related) else 0.0
+    answer = float(related.mean()) if len(related) else few
     if few + _LEAST_STEP < answer < _MOST_UNRELATED:
         knots.append((answer, readings[2]))
     return tuple(knots)
