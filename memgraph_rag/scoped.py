@@ -7,6 +7,7 @@ It calls the memory and its parts. Invariants: no method reads, returns or forge
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, overload
 from typing_extensions import Unpack
 
 from memgraph_rag.calls import validation
-from memgraph_rag.calls.document_lookup import find_documents
+from memgraph_rag.calls.document_lookup import find_documents, make_name_list
 from memgraph_rag.calls.record_list import RecordList
 from memgraph_rag.calls.scopes import narrow_scope, read_metadata
 from memgraph_rag.contracts import SearchMode, Strategy
@@ -60,6 +61,8 @@ class ScopedMemory:
     """
 
     def __init__(self, memory: Memory, parts: OpenMemory, scope: Scope) -> None:
+        if scope.documents is not None:
+            scope = replace(scope, documents=make_name_list(scope.documents))  # each call reads them
         self.scope = scope
         self._memory, self._parts = memory, parts
         self._metadata = read_metadata(scope)

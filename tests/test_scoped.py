@@ -33,6 +33,13 @@ def test_view_searches_and_lists_its_scope(memory: Memory) -> None:
     assert memory.search(QUESTION, user="ann") == ann.search(QUESTION)
 
 
+def test_view_keeps_documents_of_a_generator(memory: Memory) -> None:
+    view = memory.scoped(documents=(key for key in ("fox",)))
+    assert [{item.document_key for item in view.search(QUESTION)} for _ in range(2)] == [{"fox"}, {"fox"}]
+    with pytest.raises(SettingsError, match="Put a single name into a list"):
+        memory.scoped(documents="fox")
+
+
 def test_number_in_metadata_names_a_user(memory: Memory) -> None:
     memory.add("The mill turns at night.", key="mill", metadata={"user": 7, "session": 1})
     assert [record.key for record in memory.scoped(user="7", session="1").documents()] == ["mill"]
