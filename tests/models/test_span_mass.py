@@ -138,11 +138,11 @@ def test_empty_spans_and_keys_without_spans_have_no_mass(path):
     query, key, owner = case.tensors()
     _, lse = softmax_matrix(query, key, case)
     owner[:] = torch.where(torch.arange(40, device=DEVICE) < 10, 2, -1)
-    mass = path(query, key, lse, owner, 4, case.scale, None, None)
+    mass = path(query, key, lse, owner, 4, case.scale, None)
     assert (mass[..., 2] > 0).all()
     assert (mass[..., [0, 1, 3]] == 0).all()
     for nobody in (-1, 4):
-        assert (path(query, key, lse, owner.fill_(nobody), 4, case.scale, None, None) == 0).all()
+        assert (path(query, key, lse, owner.fill_(nobody), 4, case.scale, None) == 0).all()
 
 
 @pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
@@ -154,7 +154,7 @@ def test_padding_changes_no_other_row(path):
     owner[1, :25] = -1
     matrix, lse = softmax_matrix(query, key, case, padding)
     assert lse[1, :, 0].eq(-torch.inf).all()
-    mass = path(query, key, lse, owner, 3, case.scale, None, None)
+    mass = path(query, key, lse, owner, 3, case.scale, None)
     torch.testing.assert_close(mass, summed(matrix, owner, 3), atol=1e-5, rtol=0)
 
 
@@ -163,7 +163,7 @@ def test_larger_denominator_of_an_attention_sink_is_taken_as_is(path):
     case = Case(groups=2)
     query, key, owner = case.tensors()
     matrix, lse = softmax_matrix(query, key, case)
-    mass = path(query, key, lse + torch.tensor(2.0).log(), owner, 3, case.scale, None, None)
+    mass = path(query, key, lse + torch.tensor(2.0).log(), owner, 3, case.scale, None)
     torch.testing.assert_close(mass, summed(matrix, owner, 3) / 2, atol=1e-5, rtol=0)
 
 
@@ -208,7 +208,7 @@ def test_failing_kernel_is_compiled_once(error, monkeypatch, caplog):
     query, key, owner = case.tensors()
     matrix, lse = softmax_matrix(query, key, case)
     for _ in range(2):
-        mass = module._compute_fused_or_plain(query, key, lse, owner, 3, case.scale, None, None)
+        mass = module._compute_fused_or_plain(query, key, lse, owner, 3, case.scale, None)
         torch.testing.assert_close(mass, summed(matrix, owner, 3), atol=1e-5, rtol=0)
     assert len(tries) == len(caplog.records) == 1
     assert str(error) in caplog.text
