@@ -184,7 +184,7 @@ class Home:
         finally:
             os.close(descriptor)
         raise StoreLocked(
-            f"Expected an unused folder {self.path}, got one in which Neo4j starts or stops. Try again soon.",
+            f"Expected an unused folder {show(self.path)}, got one in which Neo4j starts or stops. Try again soon.",
             home=self.path,
         )
 
