@@ -202,18 +202,22 @@ class LadybugFile:
                 raise StoreReadOnly(
                     f"{show(self.place)} is open for reading only. Open it again to change it.", path=self.place
                 )
-            writer = self._renew_writer()
+            beginning = ["BEGIN TRANSACTION", *([script] if script else [])]
             if self.place != IN_MEMORY:
                 _require_space(self.place, row_bytes)
-                self._expect_changes()
+                self._touch_written()
+                if not self._is_changed:
+                    beginning.insert(0, CHECKPOINT_ON_CLOSE)
+                    self._is_changed = True
             self.is_empty = False
+            writer = self._renew_writer()
 
             def execute(text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
                 return _execute(writer, self.place, text, parameters)
 
             committed = False
             try:
-                execute(f"BEGIN TRANSACTION;\n{script}" if script else "BEGIN TRANSACTION", {})
+                execute(";\n".join(beginning), {})
                 result = work(execute)
                 execute("COMMIT", {})
                 committed = True
