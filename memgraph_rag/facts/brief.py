@@ -173,8 +173,7 @@ def _list_plans(facts: Iterable[Fact], now: date) -> Iterator[_Candidate]:
     done: list[Fact] = [fact for fact in known if fact.kind == "done"]
     tasks: list[_Candidate] = []
     for fact in known:
-        later = [each for each in done if each.at >= fact.at and not _is_before(each, fact)]
-        if fact.kind != "task" or any(finishes(each.value, fact.value) for each in later):
+        if fact.kind != "task" or any(_is_since(each, fact) and finishes(each.value, fact.value) for each in done):
             continue
         due = due_day(fact.value, fact.said)
         if due is None or due >= now:
@@ -184,8 +183,9 @@ def _list_plans(facts: Iterable[Fact], now: date) -> Iterator[_Candidate]:
     yield from _take_newest(_make(fact, "decision", _format_quote(fact)) for fact in known if fact.kind == "decision")
 
 
-def _is_before(fact: Fact, other: Fact) -> bool:
-    return (fact.document_id, fact.at) == (other.document_id, other.at) and fact.index < other.index
+def _is_since(fact: Fact, other: Fact) -> bool:
+    is_together = (fact.document_id, fact.at) == (other.document_id, other.at)  # then their places decide
+    return fact.index >= other.index if is_together else fact.at >= other.at
 
 
 def _take_newest(candidates: Iterable[_Candidate]) -> list[_Candidate]:
