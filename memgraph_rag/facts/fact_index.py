@@ -18,7 +18,7 @@ from memgraph_rag.contracts import SearchedGraph
 from memgraph_rag.facts.attributes import value_form
 from memgraph_rag.facts.deeds import denies
 from memgraph_rag.lexical.timestamps import instant
-from memgraph_rag.types import Annotation, DocumentRecord, Extent
+from memgraph_rag.types import Annotation, DocumentRecord, Extent, get_owner
 from memgraph_rag.types.facts import DAYS, FACTS, Rival, Standing
 
 _MOST_RIVALS = 8
@@ -126,7 +126,7 @@ class FactIndex:
 
 def find_user(record: DocumentRecord) -> str:
     """Return the user of a document, its metadata ``user``, as a text; empty if it has none."""
-    return str(record.metadata.get("user", ""))
+    return get_owner(record.metadata)[0] or ""
 
 
 def _make_fact(annotation: Annotation, record: DocumentRecord) -> Fact:
