@@ -1,4 +1,4 @@
-"""The part of the memory that a call may see, as one record that passes unchanged through all readers; its limits."""
+"""What a call may see, as one record that passes unchanged through all readers, and what it may spend."""
 
 from __future__ import annotations
 
