@@ -208,7 +208,7 @@ class ReadingSession(Protocol):
         ...
 
     def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:
-        """Yield the answer in pieces, from the nodes read. The cache does not change.
+        """Yield the answer in pieces, from the nodes read. The cache does not change. Errors are those of ``reply``.
 
         Args:
             request: asks for the answer, and contains the question; by default it asks for one short sentence.
