@@ -280,6 +280,12 @@ def test_memory_of_the_core_loads_no_system() -> None:
     assert done.stdout.splitlines() == ["[]", "True"]
 
 
+def test_systems_load_no_pytorch() -> None:
+    loaded = loaded_by("from memgraph_rag.plugins import load_systems; load_systems()")
+    assert "memgraph_rag.systems.baselines.llmlingua2" in loaded
+    assert not loaded & {"torch", "transformers"}
+
+
 # ── public names ─────────────────────────────────────────────────────────────────────────────────────────────
 
 

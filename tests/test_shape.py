@@ -20,7 +20,7 @@ SYSTEMS = PACKAGE / "systems"
 MOST_LINES, MOST_MODULES = 73_571, 498
 """Of the package without its systems. The aim was 40,000 in 270; a commit that raises a number says what for, and
 ``git log -L "/^MOST_LINES/,+1:tests/test_shape.py"`` lists what was said."""
-MOST_LINES_OF_SYSTEMS = 7_697
+MOST_LINES_OF_SYSTEMS = 7_698
 """The aim was 5,500."""
 
 MOST_FILES = 25
@@ -38,7 +38,7 @@ TAKES_MORE = {
 }
 
 MOST_BROAD_EXCEPTS = 6
-MOST_LAZY_IMPORTS = 36
+MOST_LAZY_IMPORTS = 37
 
 
 def room_of(path: Path) -> str:

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.errors import ModelNotFound
-from memgraph_rag.models.engine.hardware import find_device
 from memgraph_rag.models.files.model_files import model_files
 from memgraph_rag.types import Vector
 
@@ -69,6 +68,8 @@ class TokenClassifier:
         with self._loading:
             if self._parts is None:
                 from transformers import AutoModelForTokenClassification, AutoTokenizer
+
+                from memgraph_rag.models.engine.hardware import find_device  # loads PyTorch
 
                 with model_files(
                     f"a token classifier of transformers in {self._folder or 'a folder'}",
