@@ -7,6 +7,7 @@ is an error.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 
 from memgraph_rag.calls.validation import is_possible_key
@@ -17,6 +18,7 @@ from memgraph_rag.text.paths import default_key, may_be_path, spellings
 from memgraph_rag.types import DocumentRecord, Fingerprint
 
 _MOST_KEYS = 5  # in one message
+_PATHS_TOGETHER = 256
 
 
 def make_name_list(names: Sequence[str | Path]) -> list[str | Path]:
@@ -44,7 +46,12 @@ def find_documents(store: GraphStore, names: Sequence[str | Path]) -> list[Docum
     known = dict(zip(possible, store.find_documents(possible), strict=True))
     records = {key: record for key, record in known.items() if record is not None}
     missing = {key: name for key, name in zip(keys, names, strict=True) if is_possible_key(key) and key not in records}
-    records |= _find_by_paths(store, missing)
+    paths = iter(missing.items())
+    while group := dict(islice(paths, _PATHS_TOGETHER)):
+        found = _find_by_paths(store, group)
+        records |= found
+        if len(found) < len(group):  # the first unknown name is refused, so no further path is looked at
+            break
     for key, name in zip(keys, names, strict=True):
         if not is_possible_key(key) or key not in records:
             raise DocumentNotFound(
