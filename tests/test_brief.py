@@ -115,7 +115,9 @@ def test_plans_are_read_from_clauses_that_state_them() -> None:
 def test_plan_is_due_on_the_last_day_that_it_names() -> None:
     assert str(due_day("I must send it by 2026-06-01", "2026-05-12")) == "2026-06-01"
     assert str(due_day("The exam is on March 3", "2026-05-12")) == "2027-03-03"
-    assert str(due_day("The exam is on March 3", "9999-12-31")) == "9999-03-03"  # the calendar has no later one
+    assert due_day("The exam is on March 3", "9999-12-31") is None  # the calendar has no later one
+    assert str(due_day("The exam is on February 29", "2023-03-01")) == "2024-02-29"
+    assert str(due_day("The exam is on February 29", "2096-03-01")) == "2104-02-29"
     assert due_day("I must send it", "2026-05-12") is None
     assert not finishes("I fixed the login bug", "I need to renew my passport")
 

@@ -7,6 +7,7 @@ supposition give nothing; the work is linear in the text's length.
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -56,6 +57,7 @@ _DONE = re.compile(
 _PATTERNS: dict[PlanKind, re.Pattern[str]] = {"decision": _DECISION, "done": _DONE, "task": _TASK}
 _ANY_YEAR = re.compile(r"--(\d\d)-(\d\d)")
 _DATED = re.compile(r"\d{4}-\d\d-\d\d")
+_MOST_YEARS = 8  # to the next 29 February
 _LEAST_COMMON = 0.5  # share of the words of what is done that a task must have, to count as done
 
 
@@ -100,20 +102,15 @@ def due_day(text: str, said: str) -> date | None:
         if _DATED.fullmatch(term):
             days.append(date.fromisoformat(term))
         elif match and f"any-{match[1]}-{match[2]}" in terms and (moment := read(said)):
-            days.append(_next_such_day(date.fromisoformat(moment[:10]), int(match[1]), int(match[2])))
+            days += filter(None, [_next_such_day(date.fromisoformat(moment[:10]), int(match[1]), int(match[2]))])
     return max(days, default=None)
 
 
-def _next_such_day(said: date, month: int, day: int) -> date:
-    """Return the first such day of a year that is not before the given one; 29 February becomes 1 March."""
-    for year in (said.year, min(said.year + 1, date.max.year)):
-        try:
-            found = date(year, month, day)
-        except ValueError:
-            found = date(year, 3, 1)
-        if found >= said:
-            return found
-    return found
+def _next_such_day(said: date, month: int, day: int) -> date | None:
+    """Return the first such day that is not before the given one; for 29 February the next leap year counts."""
+    years = range(said.year, min(said.year + _MOST_YEARS, date.max.year) + 1)
+    days = (date(year, month, day) for year in years if day <= monthrange(year, month)[1])
+    return next((found for found in days if found >= said), None)
 
 
 def finishes(done: str, task: str) -> bool:
