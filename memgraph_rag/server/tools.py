@@ -416,6 +416,8 @@ def status(*, call: Call) -> Status:
     stats, backlog = memory.status(), services.memories.backlog(memory.namespace)
     records = memory.documents() if backlog.layers else []
     following = {layer: sum(layer not in record.layers for record in records) for layer in backlog.layers}
+    known = {*backlog.layers, *(record.id for record in records)}  # an error may name what is forgotten since
+    backlog.failures = {name: error for name, error in backlog.failures.items() if name in known}
     return Status.make(
         stats["counts"],
         backlog,

@@ -93,6 +93,9 @@ async def test_failed_document_is_reported_and_stops_no_other(connect, open_memo
         await agent("remember", text=FOX, key="fox")
         assert served.wait(SOON)
         background = (await agent("status"))["background"]
+        await agent("forget", name="river")
+        after = (await agent("status"))["background"]
+    assert after["failures"] == {}, "an error may name the key of a document that is forgotten"
     assert background["built"] == 1
     assert list(background["failures"]) == [river["document_id"]]
     assert background["failures"][river["document_id"]].startswith("ModelUnavailable: ")
