@@ -35,7 +35,9 @@ _REPLACE = rf"replac{_ENDING}"
 _ADVERBS = r"(?:(?:just|finally|also|recently|already|now|officially|completely|only|since) )*"
 _I = rf"(?:^|\b(?:i|we)(?:['’]ve| have|['’]m| am|['’]re| are)? {_ADVERBS})"
 _THING = r"(?P<thing>(?:my|our) [\w'’ -]+? )?"
-_NOW = r"(?:(?:now|it['’]s|it is|instead|but|rather)[ ,]+)*"
+_SWITCHED = rf"(?:i|we)(?:['’]ve| have)? {_ADVERBS}(?:switched|changed) to"
+_NOW = rf"(?:(?:now|it['’]s|it is|instead|but|rather|{_SWITCHED})[ ,]+)*"
+_NAME = r"(?-i:[A-Z\d+])"
 _STOPPED = r"(?:any ?more|any longer)"
 _PLACED = r"(?:with|at|on|using|in|for|as)"
 _USE = r"(?:use|drive|ride|drink|eat|play|wear|read|speak|go to|work with|bank with|learn|support)"
@@ -62,10 +64,12 @@ _NO_LONGER = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"^(?P<head>(?:my|our)\b.*? is|(?:i['’]m|i am|we['’]re|we are)(?! (?:no longer|not) (?:with|on|using|"
-        rf"driving)\b)) (?:no longer (?P<former>[^,]+?)|not "
+        rf"driving)\b))(?: no longer (?P<former>[^,]+?)|(?: not|n['’]t) "
         rf"(?P<other>[^,]+?) {_STOPPED})(?:[,;–—]| but)+ {_NOW}(?P<value>.+)",
         rf"^(?P<head>(?:i|we)) (?:no longer (?P<former>[^,]+?)|(?:do not|don['’]t) (?P<other>[^,]+?) {_STOPPED})"
         rf",? but {_NOW}(?P<value>.+)",
+        rf"^(?P<head>(?:my|our)\b.*? is)(?: not|n['’]t) (?P<former>{_NAME}[^,]*?)(?P<other>)(?: but |, (?=it\b)){_NOW}"
+        rf"(?P<value>{_NAME}.+)",  # "my phone is not the problem, it's the charger" corrects nothing
     )
 )
 _INSTEAD = re.compile(r" instead of (?P<former>[^,]+)", re.IGNORECASE)

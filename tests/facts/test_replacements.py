@@ -29,6 +29,11 @@ from memgraph_rag.facts.statements import statements
         ("I don't drive a Skoda any more but a Volvo.", "car", "a Skoda", "a Volvo"),
         ("My dog's name is no longer Rocky, it's Bruno now.", "dog name", "Rocky", "Bruno"),
         ("My favourite band is Blur instead of Muse now.", "favourite band", "Muse", "Blur"),
+        ("My bank is no longer Monzo, I switched to Wise.", "bank", "Monzo", "Wise"),
+        ("My bank is no longer Monzo. I've since switched to Wise.", "bank", "Monzo", "Wise"),
+        ("My bank isn't Monzo any more, it's Wise.", "bank", "Monzo", "Wise"),
+        ("My dentist is not Dr. Vogel but Dr. Novak.", "dentist", "Dr. Vogel", "Dr. Novak"),
+        ("My dentist isn't Dr. Vogel, it's Dr. Novak.", "dentist", "Dr. Vogel", "Dr. Novak"),
     ],
 )
 def test_replacement_gives_former_and_new_value(text: str, attribute: str, former: str, value: str) -> None:
@@ -60,6 +65,10 @@ def test_replacement_gives_former_and_new_value(text: str, attribute: str, forme
         "The meeting was moved from Tuesday to Thursday.",
         "We moved the sofa from the window to the wall.",
         "I swapped seats with Tom.",
+        "My bank is no longer Monzo, I moved to Oslo.",
+        "My phone isn't the problem, it's the charger.",
+        "My phone is not a Pixel, it's broken.",
+        "My bank is not Monzo but my wife's is Monzo.",
     ],
 )
 def test_journey_plan_or_other_person_replaces_no_value(text: str) -> None:
