@@ -63,6 +63,28 @@ def test_each_line_cites_its_words(memory: Memory) -> None:
     assert {line[2:] for line in brief.text.splitlines()[-2:]} == {"session/ann/one/0", "session/tom/two/0"}
 
 
+def test_deed_finishes_the_task_with_the_same_verb_and_object() -> None:
+    said = [
+        (
+            "user",
+            "I need to renew my passport. I need to book the flight to Rome. I must water the plants.",
+            "2026-05-01",
+        ),
+        (
+            "user",
+            "I renewed my passport today. I went to Rome last year. I watered the plants on Monday.",
+            "2026-05-02",
+        ),
+        ("Tom", "I watered the plants.", "2026-05-03"),
+        ("user", "I must water the plants again.", "2026-05-03"),
+    ]
+    with Memory(":memory:", **options(embedder="auto", layers=())) as memory:
+        memory.session(user="ann").add([{"role": role, "content": text, "time": day} for role, text, day in said])
+        lines = memory.brief(user="ann", at="2026-05-04").lines
+    tasks = [line.text.partition(": ")[2] for line in lines if line.section == "open"]
+    assert tasks == ["I must water the plants again.", "I need to book the flight to Rome."]
+
+
 def test_brief_of_an_earlier_day_is_that_of_the_day(memory: Memory) -> None:
     text = memory.scoped(user="ann").brief(at="2026-05-04").text
     assert "home: Berlin" in text

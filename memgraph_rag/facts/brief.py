@@ -14,6 +14,7 @@ from datetime import date, datetime, timedelta, timezone
 from itertools import zip_longest
 
 from memgraph_rag.contracts import Embedder, GraphReader, TokenCounter, cosine_scale, query_vectors
+from memgraph_rag.facts.deeds import find_words
 from memgraph_rag.facts.fact_index import Fact, group_by_subject, select_within, standings
 from memgraph_rag.facts.fact_search import FactSearch
 from memgraph_rag.facts.phrase_vectors import PhraseVectors
@@ -171,9 +172,15 @@ def _list_plans(facts: Iterable[Fact], now: date) -> Iterator[_Candidate]:
     """Yield open tasks and decisions, the newest first. A task is open until its day is past, or it is done."""
     known = sorted(facts, key=_sort_key)
     done: list[Fact] = [fact for fact in known if fact.kind == "done"]
+    deeds = [fact for fact in known if fact.kind == "event" and fact.value != "never" and " " in fact.key[2]]
+    deed_words = [{*fact.key[2].split()} for fact in deeds]
     tasks: list[_Candidate] = []
     for fact in known:
         if fact.kind != "task" or any(_is_since(each, fact) and finishes(each.value, fact.value) for each in done):
+            continue
+        words = find_words(fact.value)
+        deeds_of_task = (deed for deed, named in zip(deeds, deed_words, strict=True) if named <= words)
+        if any(deed.key[:2] == fact.key[:2] and _is_since(deed, fact) for deed in deeds_of_task):
             continue
         due = due_day(fact.value, fact.said)
         if due is None or due >= now:

@@ -163,6 +163,16 @@ def denies(never: str, done: str) -> bool:
     return verb == other and set(objects) <= set(others) and (bool(objects) or verb not in _OF_MIND)
 
 
+def find_words(text: str) -> set[str]:
+    """Return the verbs and the stems of a text as in the normal form of a deed.
+
+    >>> set(normalise_deed("renewed my passport").split()) <= find_words("I still need to renew my passport in May")
+    True
+    """
+    words: list[str] = re.findall(r"[\w'’-]+", text.casefold())
+    return {stem(word) for word in words} | {_CLASS_OF.get(base, base) for base in map(base_form, words)}
+
+
 def _parse_deeds(rest: str, *, is_denied: bool, is_perfect: bool) -> list[Deed]:
     """Return the deeds of a list such as "written any routes or handled requests"."""
     after = _AUXILIARY.sub("", re.sub(r"\s+", " ", _TIMES.sub(" ", rest)).strip())
