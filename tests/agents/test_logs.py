@@ -56,6 +56,8 @@ def test_claude_code_log_gives_prompts_and_replies(tmp_path: Path) -> None:
         record("6", "user", "the whole story so far", isCompactSummary=True),
         record("7", "user", "look into it", isSidechain=True),
         record("8", "user", "[Request interrupted by user]"),
+        record("9", "user", "<task-notification>\n<task-id>b27a792</task-id>\n</task-notification>"),
+        {**record("10", "assistant", ""), "message": {"model": "<synthetic>", "content": "API Error: 529 Overloaded"}},
         '{"type": "user", "uu',
     )
     (session,) = sessions("claude-code", tmp_path)
