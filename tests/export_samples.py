@@ -175,6 +175,16 @@ def telegram(folder: Path) -> Path:
                 "from_id": "user5",
                 "text": ["Look at ", {"type": "link", "text": "https://a.b"}, "!"],
             },
+            {
+                "id": 3,
+                "type": "message",
+                "date": "2024-05-01T12:01:00",
+                "date_unixtime": "1714557660",
+                "from": "Bob",
+                "from_id": "user5",
+                "forwarded_from": "Tom",
+                "text": "I live in Rome.",
+            },
         ],
     }
     return _json(folder / "result.json", {"about": "…", "chats": {"about": "…", "list": [chat]}})
@@ -277,14 +287,19 @@ SAMPLES: dict[str, tuple[Callable[[Path], Path], dict[str, tuple[str, str]]]] = 
     ),
     "telegram": (
         telegram,
-        {"telegram/77/2024-05": ("Bob", "Bob (2024-05-01T10:00:00+00:00): Look at https://a.b!")},
+        {
+            "telegram/77/2024-05": (
+                "Bob",
+                "Bob (2024-05-01T10:00:00+00:00): Look at https://a.b!\n\n"
+                "Tom (2024-05-01T10:01:00+00:00): I live in Rome.",
+            )
+        },
     ),
     "whatsapp": (
         whatsapp,
         {
             "whatsapp/WhatsApp Chat - Kayak club/2024-05": (
                 "WhatsApp Chat - Kayak club",
-                "Kayak club (2024-05-31T09:59:00): Messages and calls are end-to-end encrypted.\n\n"
                 "Ann (2024-05-31T10:00:00): The kayak is red.\nIt has two seats.",
             ),
             "whatsapp/WhatsApp Chat - Kayak club/2024-06": (

@@ -64,12 +64,26 @@ def chat_of(folder: Path, *lines: str) -> list[tuple[str, str]]:
         (["2023. 12. 31. 오후 11:59, Ann : a"], []),
         (["[2023/12/31 23:59:00] Ann: a"], ["2023-12-31T23:59:00"]),
         (["[31/12/23, 11:59:01 p. m.] Ann: a"], ["2023-12-31T23:59:01"]),
+        (
+            ["2023/12/31 下午11:59 - 王芳: a", "2024/1/1 上午12:05 - 王芳: b"],
+            ["2023-12-31T23:59:00", "2024-01-01T00:05:00"],
+        ),
         (["1/2/24, 10:00 - Ann: a", "2/1/24, 10:00 - Ann: b"], ["2024-01-02T10:00:00", "2024-02-01T10:00:00"]),
         (["1/2/24, 10:00 - Ann: a", "3/4/24, 10:00 - Ann: b"], ["", ""]),
     ],
 )
 def test_whatsapp_times_follow_the_whole_chat(lines: list[str], times: list[str], tmp_path: Path) -> None:
     assert [time for _, time in chat_of(tmp_path, *lines)] == times
+
+
+def test_whatsapp_words_of_the_phone_are_no_turns(tmp_path: Path) -> None:
+    lines = [
+        "[31.05.24, 09:59:00] Kajak: \u200eNachrichten und Anrufe sind Ende-zu-Ende-verschlüsselt.",
+        "\u200e[31.05.24, 10:00:00] Ann: \u200eBild weggelassen",
+        "[31.05.24, 10:01:00] Ann: Das Kajak ist rot.",
+        "\u200e[31.05.24, 10:02:00] Ann: \u200eUMFRAGE:\nWohin?",
+    ]
+    assert [time for _, time in chat_of(tmp_path, *lines)] == ["2024-05-31T10:01:00", "2024-05-31T10:02:00"]
 
 
 def test_broken_conversation_leaves_the_others(tmp_path: Path) -> None:

@@ -47,4 +47,5 @@ def _message(item: Mapping[str, Any], files: ExportFiles) -> Message | None:
     said = "".join(part if isinstance(part, str) else str(part.get("text", "")) for part in listed)
     file = item.get("file") if not item.get("media_type") else None  # of photos, videos and stickers there is no text
     text = append_attachments(said, [(file, files.attachment(file))] if isinstance(file, str) else [])
-    return make_message(item.get("from"), text, utc_time(item.get("date_unixtime")) or item.get("date"))
+    speaker = item.get("forwarded_from" if "forwarded_from" in item else "from")  # who wrote the words
+    return make_message(speaker, text, utc_time(item.get("date_unixtime")) or item.get("date"))

@@ -19,14 +19,17 @@ from memgraph_rag.types import Document, Failure, Message
 
 _LINE = re.compile(
     r"\[?(?P<date>(?P<a>\d{1,4})[./-] ?(?P<b>\d{1,2})[./-] ?(?P<c>\d{1,4}))\.?,? "
-    r"(?:(?P<word>[^\W\d]+)\.? )?(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.](?P<second>\d\d))?"
+    r"(?:(?P<word>[^\W\d]+)\.? ?)?(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.](?P<second>\d\d))?"
     r"(?: ?(?P<half>[AaPp])\.? ?[Mm]\.?)?(?:\]| [-–]) (?P<rest>.*)",
     re.DOTALL,
 )
 _SAID = re.compile(r"(?P<speaker>[^:\n]{1,80}): ?(?P<text>.*)", re.DOTALL)
 _MARKS = re.compile("[\u200e\u200f\u202a-\u202c\u2066-\u2069]")  # directions of writing, around names and files
 _SPACES = re.compile("[\u00a0\u202f]")
-_AFTERNOON = {"오후", "下午", "午後"}
+_HALVES = {"오전": "a", "上午": "a", "午前": "a", "오후": "p", "下午": "p", "午後": "p"}
+_OF_PROGRAM = re.compile("^(\u200e?\\[[^\\]\n]+\\] [^:\n]+: ?)\u200e(?!<|[^:\n]{1,20}:)", re.MULTILINE)
+"""Where iOS marks its own words ("image omitted"); also a file, a poll and a location begin with that mark."""
+_NOTICE = "\0"  # in place of that mark
 _FILE = re.compile(r"<[^<>:]{1,30}: (?P<ios>[^<>]+)>|^(?P<android>\S[^\n]*\.\w{1,5}) \([^()\n]+\)$", re.MULTILINE)
 _LEFT_OUT = re.compile(r"<[^<>\n]{3,60}>|(?:image|video|audio|sticker|GIF|document) omitted")  # "<Media omitted>"
 _DAYS_OF_MONTHS = 12
@@ -75,7 +78,8 @@ def _convert(name: str, files: ExportFiles) -> Iterator[Document]:
 
 
 def _clean(text: str) -> str:
-    return _SPACES.sub(" ", _MARKS.sub("", text.removeprefix("\ufeff")))
+    marked = _OF_PROGRAM.sub(rf"\1{_NOTICE}", text.removeprefix("\ufeff"))
+    return _SPACES.sub(" ", _MARKS.sub("", marked))
 
 
 def _entries(text: str) -> list[_Entry]:
@@ -115,9 +119,8 @@ def _time(entry: _Entry, order: str) -> str | None:
     """Return the time of a line as ISO 8601, in the phone's own zone; None if it is none."""
     match, parts = entry.match, dict(zip(order, (entry.match[name] for name in "abc"), strict=False))
     hour = int(match["hour"])
-    if match["half"] or match["word"] in _AFTERNOON:
-        is_late = match["word"] in _AFTERNOON or (match["half"] or "").lower() == "p"
-        hour = hour % 12 + 12 * is_late
+    if half := (match["half"] or "").lower() or _HALVES.get(match["word"]):
+        hour = hour % 12 + 12 * (half == "p")
     try:
         year = int(parts["y"]) + (_CENTURY if len(parts["y"]) <= len("24") else 0)
         moment = datetime(year, int(parts["m"]), int(parts["d"]), hour, int(match["minute"]), int(match["second"] or 0))
@@ -129,7 +132,9 @@ def _time(entry: _Entry, order: str) -> str | None:
 def _message(entry: _Entry, order: str, files: ExportFiles) -> Message | None:
     """Return what a person said; None for a notice and for a medium that was left out."""
     said = _SAID.match(entry.rest)
-    if said is None or (_LEFT_OUT.fullmatch(said["text"].strip()) and not _FILE.search(said["text"])):
+    if said is None or said["text"].startswith(_NOTICE):
+        return None
+    if _LEFT_OUT.fullmatch(said["text"].strip()) and not _FILE.search(said["text"]):
         return None
     names = [match["ios"] or match["android"] for match in _FILE.finditer(said["text"])]
     text = append_attachments(said["text"], [(name.strip(), files.attachment(name.strip())) for name in names])
