@@ -214,18 +214,10 @@ class HandMadeSearch:
 
     Args:
         named: the entities that a text names: those of these whose id is a word of it.
-        answers: what it finds instead for a query that holds this text.
     """
 
-    def __init__(
-        self,
-        segments: Sequence[Segment] = (),
-        *,
-        named: Sequence[str] = (),
-        answers: Mapping[str, Sequence[Segment]] | None = None,
-    ) -> None:
+    def __init__(self, segments: Sequence[Segment] = (), *, named: Sequence[str] = ()) -> None:
         self._found = segments
-        self._told = answers or {}
         self._named = named
         self.queries: list[str] = []
 
@@ -251,8 +243,7 @@ class HandMadeSearch:
         documents: Sequence[str] | None = None,
     ) -> list[Evidence]:
         self.queries.append(query)
-        all_found = next((given for text, given in self._told.items() if text in query), self._found)
-        segments = [node for node in all_found if documents is None or node.document_id in documents][:k]
+        segments = [node for node in self._found if documents is None or node.document_id in documents][:k]
         name = mode if isinstance(mode, str) else mode.name
         return [
             Evidence(node, f"{node.document_id}.txt", 1.0 / rank, {name: rank}) for rank, node in enumerate(segments, 1)

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from heapq import nsmallest
 
 from memgraph_rag.contracts import GraphReader
-from memgraph_rag.types import Hit, Node, Vector
+from memgraph_rag.types import Node, Vector
 
 _RANK = 9
-_MOST_DOCUMENTS = 8  # documents whose points are candidates from the beginning
+_MOST_DOCUMENTS = 8  # documents whose nodes are candidates from the beginning
 _EDGES = 16  # relations that one step looks at
 
 
@@ -27,9 +27,9 @@ class Weights:
     """The weight of each part of a score; 0 switches the part off.
 
     Attributes:
-        entry: weight of the node's ranks in the searches.
+        entry: weight of the node's rank in the search.
         attention: weight of the attention that read nodes pass down to the nodes that they summarise.
-        similarity: weight of the cosine to the last query.
+        similarity: weight of the cosine to the question.
         relation: weight of the attention that read segments pass on over the relations of their entities.
     """
 
@@ -40,15 +40,18 @@ class Weights:
 
 
 class Candidates:
-    """The unread nodes of one walk.
+    """The unread nodes of one walk: at first the nodes of a search, and the nodes of its first eight documents.
 
-    Attention and cosine are divided by the largest value, so each part is between 0 and about 1 (2 for a node found by
-    two searches). The rank in a search already reflects similarity, so the cosine counts only for nodes that no search
-    found: in full for points, which no search ranks; for segments at most as much as the rank after the last one,
-    because the search ranked them after its results.
+    Attention and cosine are divided by the largest value, so each part is between 0 and about 1. The rank in the search
+    already reflects similarity, so the cosine counts only for nodes that the search did not find: in full for points,
+    which no search ranks; for segments at most as much as the rank after the last one, because the search ranked them
+    after its results.
 
     Args:
-        weights: the weights of the parts.
+        weights: the weights of the parts. Without a weight of similarity, only nodes of the search are candidates at
+            first.
+        nodes: the nodes of the search, best first.
+        wanted: (d,) the embedding of the question.
         documents: ids of the documents that may be read; None allows all.
         falls_with_distance: whether attention falls with the distance to the question; it is then multiplied by the
             node's position, as in PECAN.
@@ -58,55 +61,31 @@ class Candidates:
         self,
         graph: GraphReader,
         weights: Weights,
-        documents: Sequence[str] | None,
+        nodes: Sequence[Node],
+        wanted: Vector,
         *,
+        documents: Sequence[str] | None,
         falls_with_distance: bool = False,
     ) -> None:
         self._graph = graph
         self._weights = weights
+        self._wanted = wanted
         self._documents = documents
         self._falls_with_distance = falls_with_distance
-        self._entry: dict[str, float] = {}
-        self._similarity: dict[str, float] = {}
-        self._points: set[str] = set()
-        self._worth_after_last = 1.0  # the value of the rank after the last one of a search
+        self._entry = {node.id: _rate_rank(rank) for rank, node in enumerate(nodes, 1)}
+        self._worth_after_last = _rate_rank(len(nodes) + 1)
+        first_documents = list(dict.fromkeys(node.document_id for node in nodes))[:_MOST_DOCUMENTS]
+        is_compared = bool(first_documents and weights.similarity)
+        hits = graph.similarities(wanted, documents=first_documents) if is_compared else []
+        self._similarity = {hit.node_id: max(hit.score, 0.0) for hit in hits}
+        self._points = {hit.node_id for hit in hits if hit.kind != "segment"}
+        self._nearest = max(self._similarity.values(), default=0.0)
+        self._unread = dict.fromkeys([*self._entry, *self._similarity])
+        self._read: set[str] = set()
         self._passed_down: dict[str, float] = {}
         self._passed_over: dict[str, float] = {}
         self._via: dict[str, str] = {}
         self._largest = 0.0  # attention that a read node received
-        self._nearest = 0.0  # cosine
-        self._wanted: Vector | None = None
-        self._scope: list[str] = []
-        self._unread: dict[str, None] = {}
-        self._read: set[str] = set()
-
-    # ── adding nodes ────────────────────────────────────────────────────────────────────────────
-
-    def enter(self, nodes: Sequence[Node], wanted: Vector) -> None:
-        """Add a search's nodes, best first, and the nodes of its first documents as candidates.
-
-        The first documents are at most eight, of this search before those of earlier searches. Their segments and
-        points are added only if the similarity has a weight. Nodes that were read are not added. Call it again for
-        another search: a node's values for its ranks add up, so nodes that both searches found come first, and all
-        cosines are replaced by those to ``wanted``, the new query's embedding.
-        """
-        for rank, node in enumerate(nodes, 1):
-            self._entry[node.id] = self._entry.get(node.id, 0.0) + _rate_rank(rank)
-        self._worth_after_last = _rate_rank(len(nodes) + 1)
-        # Nodes of this search only: a node of the last search may have been forgotten since.
-        self._unread |= dict.fromkeys(node.id for node in nodes if node.id not in self._read)
-        documents = dict.fromkeys(node.document_id for node in nodes)
-        self._scope = list(dict.fromkeys([*documents, *self._scope]))[:_MOST_DOCUMENTS]
-        self._wanted = wanted
-        if self._weights.similarity:
-            self._compare(self._graph.similarities(wanted, documents=self._scope) if self._scope else [])
-
-    def _compare(self, hits: Sequence[Hit]) -> None:
-        """Replace all cosines by those to the last query; a node without a cosine counts 0."""
-        self._similarity = {hit.node_id: max(hit.score, 0.0) for hit in hits}
-        self._points = {hit.node_id for hit in hits if hit.kind != "segment"}
-        self._nearest = max(self._similarity.values(), default=0.0)
-        self._unread |= dict.fromkeys(self._similarity.keys() - self._read - self._unread.keys())
 
     # ── reading nodes ────────────────────────────────────────────────────────────────────────────────────
 
@@ -174,11 +153,6 @@ class Candidates:
         self._passed_over |= best_by_segment
         self._unread |= dict.fromkeys(segment_id for segment_id in best_by_segment if segment_id not in self._unread)
 
-    @property
-    def read_so_far(self) -> int:
-        """The number of different nodes that were read."""
-        return len(self._read)
-
     # ── choosing nodes ─────────────────────────────────────────────────────────────────────────────────────
 
     def sources(self, node_id: str) -> dict[str, float]:
@@ -193,7 +167,7 @@ class Candidates:
         return {name: part for name, part in parts.items() if part}
 
     def _nearness(self, node_id: str) -> float:
-        """Return a node's relative cosine; 0 for nodes that a search found."""
+        """Return a node's relative cosine; 0 for nodes that the search found."""
         if node_id in self._entry:
             return 0.0
         nearness = self._similarity.get(node_id, 0.0) / (self._nearest or 1.0)

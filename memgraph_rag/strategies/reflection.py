@@ -24,10 +24,6 @@ MISSING_NAMES = (
     "The information above does not answer the question. Whom or what should be looked up next? Reply with the names "
     "only, separated by commas."
 )
-NEXT_SEARCH = (
-    "The information above may not be enough to answer the question. Write what to search for next, as one short "
-    "sentence that names what the information has told already. Write the sentence only."
-)
 _VERDICT = (
     "Can the question be answered from the information above alone? If not, reply -1 and, in one short sentence, which "
     "fact is missing, with the names that it is about. If so, reply -2 and the answer."

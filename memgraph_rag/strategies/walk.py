@@ -6,7 +6,7 @@ on the nodes read before; with all parts but the entry switched off, nodes are r
 
 Without attention from the session the attention part is 0, and a relation passes on only its cosine.
 
-The walk joins PECAN (points, attention, the stop) and QRMeM (relations, the reason) with the results of a graph search
+The walk joins PECAN (points, attention, the stop) and QRMeM (relations) with the results of a graph search
 (``docs/decisions``).
 """
 
@@ -18,13 +18,11 @@ from dataclasses import replace
 from memgraph_rag.contracts import LanguageModel, ReadingContext, ReadingSession, query_vectors
 from memgraph_rag.strategies.candidates import Candidates, Weights
 from memgraph_rag.strategies.node_lines import NodeLines
-from memgraph_rag.strategies.reflection import NEXT_SEARCH, ask, find_yes_threshold
-from memgraph_rag.strategies.token_budget import START_TOKENS, cost, fits, is_spent, start_set
+from memgraph_rag.strategies.reflection import find_yes_threshold
+from memgraph_rag.strategies.token_budget import START_TOKENS, cost, fits, start_set
 from memgraph_rag.types import Limits, Node, Step, StopReason
 
 _ENTRY = 32  # results of a search
-_FIRST_NODES = 3  # of the start, read before the model is first asked, so that a certain No can change the rest
-_SURE_OF_NO = 0.8  # share of the threshold of Yes below which the model's No counts as certain
 
 
 class Walk:
@@ -34,8 +32,7 @@ class Walk:
         weights: weights of the parts of a score. Attention and relation are multiplied by the calibration's trust in
             this model's attention; without a calibration they count in full.
         start_nodes: how many nodes the start has.
-        most_segments: how many segments are read in all; the results of a second search replace the last ones of the
-            first.
+        most_segments: how many segments are read in all.
         more_tokens: how many tokens are read after the start, points included; the node that reaches the number is the
             last.
         plans: whether a question that compares, or that asks about a thing without its name, is taken apart
@@ -63,52 +60,38 @@ class Walk:
         self.planner = planner
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield the first nodes of the start in one pass, then one step a node; see ``Strategy.read``.
+        """Yield the start in one pass, then one step a node; see ``Strategy.read``.
 
-        The start is the best candidates after a graph search: segments and points. After the first certain No the
-        results of a second search, for what the model says is missing, join the candidates. Reading ends if the model
-        says Yes, no candidate is left, the best candidate does not fit the window, or a limit of the walk is reached. A
-        Yes does not count before the start is read, nor while a name of the question is in none of the read texts.
-        There is no step if none of the best candidates fits.
+        The start is the best candidates after a graph search: segments and points. Reading ends if the model says Yes,
+        no candidate is left, the best candidate does not fit the window, or a limit of the walk is reached. A Yes does
+        not count while a name of the question is in none of the read texts. There is no step if none of the best
+        candidates fits.
         """
         threshold = find_yes_threshold(context.session)
+        evidence_list = context.search.find(question, k=_ENTRY, documents=context.documents)
         candidates = Candidates(
             context.graph,
             _trust_weights(self._weights, context.session),
-            context.documents,
+            [evidence.segment for evidence in evidence_list],
+            query_vectors(context.embedder, [question])[0],
+            documents=context.documents,
             falls_with_distance=context.session.attends and context.session.calibration is None,
         )
-
-        def enter(query: str) -> None:
-            evidence_list = context.search.find(query, k=_ENTRY, documents=context.documents)
-            wanted = query_vectors(context.embedder, [query])[0]
-            candidates.enter([evidence.segment for evidence in evidence_list], wanted)
-
-        enter(question)
         lines = NodeLines(context)
         start = self._choose_start(candidates, context.session, context.limits)
         if not start:
             return
-        first = start[:_FIRST_NODES]
-        read = lines.write(first)
-        steps = _read_nodes(first, read, candidates, context.session)
-        segments_left = self._most_segments - sum(not node.level for node in first)
-        tokens_left = self._more_tokens + sum(map(cost, start[_FIRST_NODES:]))
-        has_asked = False
+        read = lines.write(start)
+        steps = _read_nodes(start, read, candidates, context.session)
+        segments_left = self._most_segments - sum(not node.level for node in start)
+        tokens_left = self._more_tokens
         while True:
             p_yes = steps[-1].p_yes
             assert p_yes is not None
-            says_yes = p_yes > threshold and candidates.read_so_far >= len(start)
-            is_enough = says_yes and all(context.search.check_names(question, read).values())
-            reason, limit = "", _find_limit(segments_left, tokens_left)
-            may_ask = limit is None and not is_spent(context.limits, candidates.read_so_far, context.session)
-            if may_ask and not has_asked and p_yes < _SURE_OF_NO * threshold:
-                has_asked, reason = True, ask(context.session, NEXT_SEARCH)
-            if reason:
-                enter(f"{question} {reason}")
-            best = candidates.best()
+            is_enough = p_yes > threshold and all(context.search.check_names(question, read).values())
+            best, limit = candidates.best(), _find_limit(segments_left, tokens_left)
             stop = StopReason.ANSWERABLE if is_enough else _stop(best, limit, context.session)
-            yield (*steps[:-1], replace(steps[-1], reason=reason, stop=stop))
+            yield (*steps[:-1], replace(steps[-1], stop=stop))
             if stop is not None or best is None:
                 return
             line = lines.write([best], after=steps[-1].node)

@@ -192,8 +192,7 @@ class Step:
         sources: the weighted part of each source of the score ("entry", "attention", "similarity", "relation", "names",
             "reranker", "outline"). The parts, if there are any, sum to ``score``.
         via: the description of the relation that led to the node, or the titles of the sections above it.
-        reason: what the model said was missing, or what to search for next, after this node; or what is searched for at
-            all.
+        reason: what the model said was missing after this node, or what the strategy searches for.
         dropped: ids of the nodes that were removed from the session to make room for this node.
     """
 

@@ -42,10 +42,8 @@ class World:
     similarity: dict[str, float] = field(default_factory=dict)
     attention: dict[str, float] = field(default_factory=dict)
     yes: Sequence[float] = ()
-    replies: Sequence[str] = ()
     window: int = 1_000_000
     calibration: Known | None = field(default_factory=Known)
-    answers: dict[str, list[str]] = field(default_factory=dict)
     named: Sequence[str] = ()
     attends: bool = True
 
@@ -59,18 +57,16 @@ class World:
             window=self.window,
             tokens={node.id: node.tokens for node in self.nodes},
             calibration=self.calibration,
-            replies=self.replies,
             attends=self.attends,
         )
 
     def passes(self, walk: Walk, *, limits: Limits | None = None, documents=None) -> list[tuple[Step, ...]]:
         segments = {node.id: node for node in self.nodes if isinstance(node, Segment)}
-        answers = {text: [segments[name] for name in names] for text, names in self.answers.items()}
         passes = walk.read(
             QUESTION,
             reading_context(
                 graph=self.graph,
-                search=HandMadeSearch([segments[name] for name in self.entry], answers=answers, named=self.named),
+                search=HandMadeSearch([segments[name] for name in self.entry], named=self.named),
                 session=self.session,
                 limits=limits,
                 documents=documents,
@@ -292,7 +288,7 @@ def test_reading_stops_when_the_model_says_yes() -> None:
 def test_yes_does_not_count_before_the_start_is_read() -> None:
     hits = [f"s{number:02}" for number in range(9)]
     steps = World(shelf(9), hits, yes=[0.9] * 9).walk(Walk(most_segments=ALL))
-    assert [step.p_yes for step in steps] == [None, None, 0.9, 0.9, 0.9]
+    assert [step.p_yes for step in steps] == [None, None, None, None, 0.9]
     assert steps[-1].stop is StopReason.ANSWERABLE
     long = World(shelf(9, tokens=300), hits, yes=[0.9] * 9).walk()
     assert ids(long) == hits[:3], "no more fit the tokens of the start"
@@ -324,48 +320,6 @@ def test_points_do_not_count_among_the_segments() -> None:
     steps = world.walk(Walk(most_segments=5))
     assert ids(steps) == ["s0", "s1", "s2", "s3", "p0", "s4"]
     assert steps[-1].stop is StopReason.MAX_NODES
-
-
-def test_second_search_takes_the_last_places_of_the_first() -> None:
-    hits = [f"s{number:02}" for number in range(8)]
-    world = World(shelf(9), hits, yes=[0.1], replies=["Ben."], answers={"Ben.": ["s08", "s07"]})
-    assert ids(world.walk()) == ["s00", "s01", "s02", "s07", "s08"]
-    assert ids(World(shelf(9), hits, yes=[0.45] * 9).walk()) == hits[:5]
-
-
-def test_certain_no_starts_second_search() -> None:
-    hits = ["s00", "s01", "s02", "s03"]
-    answers = {"Where Ben lives.": ["s07", "s03"]}
-    world = World(shelf(8), hits, yes=[0.1, 0.1], replies=["Where Ben lives."], answers=answers)
-    steps = world.walk(Walk(start_nodes=2))
-    assert [step.reason for step in steps] == ["", "Where Ben lives.", "", "", ""]
-    assert ids(steps) == ["s00", "s01", "s03", "s07", "s02"]
-    assert steps[2].sources == pytest.approx({"entry": 10 / 13 + 10 / 11})
-    assert [temperature for _, temperature, _ in world.session.requests] == [0.0]
-    unsure = World(shelf(8), ["s00", "s01", "s02"], yes=[0.45] * 9, replies=["Where Ben lives."], answers=answers)
-    assert ids(unsure.walk()) == ["s00", "s01", "s02"]
-    assert unsure.session.requests == []
-
-
-def test_after_the_next_search_points_of_its_documents_are_compared() -> None:
-    nodes = [segment("s0", "d0"), segment("s1", "d1"), point("p0", "d0"), point("p1", "d1")]
-    world = World(
-        nodes, ["s0"], similarity={"p0": 0.8, "p1": 0.4}, yes=[0.1], replies=["Ben."], answers={"Ben.": ["s1"]}
-    )
-    steps = world.walk(Walk(start_nodes=1))
-    assert ids(steps) == ["s0", "s1", "p0", "p1"]
-    assert [step.sources for step in steps[2:]] == [pytest.approx({"similarity": worth}) for worth in (0.75, 0.375)]
-
-
-def test_unusable_reply_is_asked_again_at_another_temperature() -> None:
-    world = World(shelf(3), ["s00", "s01", "s02"], replies=["", "No.", "Ben's house."])
-    steps = world.walk(Walk(start_nodes=1))
-    assert steps[0].reason == "Ben's house."
-    tried = [(temperature, seed) for _, temperature, seed in world.session.requests]
-    assert tried == [(0.0, 0), (0.7, 1), (0.7, 2)]
-    silent = World(shelf(3), ["s00", "s01", "s02"])
-    assert {step.reason for step in silent.walk(Walk(start_nodes=1))} == {""}
-    assert len(silent.session.requests) == 5
 
 
 def test_a_circle_of_relations_ends() -> None:
@@ -407,19 +361,6 @@ def test_forgotten_node_is_replaced_by_next_best(gone: list[str], monkeypatch: p
     assert ids(steps) == ["s00", *(f"s{number:02}" for number in range(1, 8) if f"s{number:02}" not in gone)]
     assert steps[-1].stop is StopReason.EXHAUSTED
     assert len(reads) <= len(steps) + 3, "what is gone is asked for once"
-
-
-def test_forgotten_node_stays_out_after_second_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World(shelf(5), ["s00", "s01", "s02"], yes=[0.5, 0.1], replies=["Ben."], answers={"Ben.": ["s03"]})
-    nodes, reads = world.graph.nodes, []
-
-    def reading(node_ids: Sequence[str]) -> list[Node]:
-        reads.append(set(node_ids))
-        return [node for node in nodes(node_ids) if node.id != "s01"]
-
-    monkeypatch.setattr(world.graph, "nodes", reading)
-    assert ids(world.walk(Walk(ENTRY_ONLY, start_nodes=1))) == ["s00", "s02", "s03"]
-    assert sum("s01" in asked for asked in reads) == 1
 
 
 def test_walk_reads_only_requested_documents() -> None:
