@@ -366,10 +366,9 @@ class Reading:
         yield from trace
         written, usage = WrittenAnswer(), told.usage
         if trace:
-            holding = yield from answer_from_turns(self._models.language, asked.question, asked.style, told)
-            self._answers.add(holding.text, [step.node for step in trace], begun=asked.begun)
-            written = WrittenAnswer(holding.text, short=holding.short, citations=holding.citations)
-            usage += holding.usage
+            written, cost = yield from answer_from_turns(self._models.language, asked.question, asked.style, told)
+            self._answers.add(written.text, [step.node for step in trace], begun=asked.begun)
+            usage += cost
         evidence = self._evidence(trace, asked.snapshot.graph)
         stop = StopReason.ANSWERABLE if written.text else StopReason.NOTHING_FOUND
         answer = self._make_answer(asked, written, trace, usage, evidence, stop)

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 
+from memgraph_rag.answering.answer_style import WrittenAnswer
 from memgraph_rag.answering.copying import copy_changes, copy_values
 from memgraph_rag.contracts import LanguageModel
 from memgraph_rag.facts.own_words import own_words
@@ -26,16 +26,6 @@ STRATEGY = "what holds"
 _MOST_CHANGES = 8  # turns from which several values are read, the newest
 
 NEVER_TOLD = "Nobody told this memory what the question asks."
-
-
-@dataclass(frozen=True, slots=True)
-class HoldingAnswer:
-    """An answer and its citations: the turn that holds, then the turn of the value before; or a turn for each value."""
-
-    text: str
-    short: str
-    citations: tuple[Citation, ...]
-    usage: Usage
 
 
 def trace_turns(told: Told) -> tuple[Step, ...]:
@@ -61,11 +51,12 @@ def trace_turns(told: Told) -> tuple[Step, ...]:
 
 def answer_from_turns(
     model: LanguageModel, question: str, style: AnswerStyle, told: Told
-) -> Generator[str, None, HoldingAnswer]:
-    """Yield the text of the answer from the turns of ``told``, and return it with citations. ``told.newest`` is a turn.
+) -> Generator[str, None, tuple[WrittenAnswer, Usage]]:
+    """Yield the text of the answer from the turns of ``told``, and return the answer and its cost.
 
     A sentence names the value, the day on which it was told, and the value before if another one was told; or all
-    values that hold.
+    values that hold. The citations are the turn that holds, then the turn of the value before; or a turn for each
+    value. ``told.newest`` must not be None.
 
     Raises:
         WindowExceeded: the model's window is too small to copy.
@@ -76,7 +67,8 @@ def answer_from_turns(
     citations = tuple(_cite(turn, value) for turn, value in zip(turns, values, strict=True))
     text = _write(style, turns, values, separator=", " if listed else "; before: ")
     yield text
-    return HoldingAnswer(text, ", ".join(values) if listed else values[0], citations, usage)
+    short = ", ".join(values) if listed else values[0]
+    return WrittenAnswer(text, short=short, citations=citations), usage
 
 
 def _copy_newest(
