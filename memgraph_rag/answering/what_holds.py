@@ -62,12 +62,15 @@ def answer_from_turns(
         WindowExceeded: the model's window is too small to copy.
         ModelUnavailable: the model's server did not answer.
     """
-    listed = _list_values(model, question, told) if told.asks_for_several else None
-    turns, values, usage = listed or _copy_newest(model, question, style, told)
+    turns, values, usage = _list_values(model, question, told) if told.asks_for_several else ([], [], Usage())
+    is_list = len(values) > 0
+    if not is_list:
+        turns, values, cost = _copy_newest(model, question, style, told)
+        usage += cost
     citations = tuple(_cite(turn, value) for turn, value in zip(turns, values, strict=True))
-    text = _write(style, turns, values, separator=", " if listed else "; before: ")
+    text = _write(style, turns, values, separator=", " if is_list else "; before: ")
     yield text
-    short = ", ".join(values) if listed else values[0]
+    short = ", ".join(values) if is_list else values[0]
     return WrittenAnswer(text, short=short, citations=citations), usage
 
 
@@ -84,8 +87,8 @@ def _copy_newest(
     return turns, values, usage
 
 
-def _list_values(model: LanguageModel, question: str, told: Told) -> tuple[list[Evidence], list[str], Usage] | None:
-    """Return the turn and the name of each value that no later turn ends; None if no turn adds one."""
+def _list_values(model: LanguageModel, question: str, told: Told) -> tuple[list[Evidence], list[str], Usage]:
+    """Return the turn and the name of each value that no later turn ends, and the cost; empty if no turn adds one."""
     turns = _list_changing(told)
     changes, usage = copy_changes(model, question, [own_words([turn.segment])[0] for turn in turns])
     held: list[tuple[Evidence, str]] = []
@@ -93,7 +96,7 @@ def _list_values(model: LanguageModel, question: str, told: Told) -> tuple[list[
         added = [value for value in now if not any(_is_same(value, ended) for ended in over)]
         held = [(other, value) for other, value in held if not any(_is_same(value, each) for each in (*over, *added))]
         held += [(turn, value) for value in dict.fromkeys(added)]
-    return ([turn for turn, _ in held], [value for _, value in held], usage) if held else None
+    return [turn for turn, _ in held], [value for _, value in held], usage
 
 
 def _list_changing(told: Told) -> list[Evidence]:

@@ -143,6 +143,13 @@ def test_list_of_values_holds_only_words_of_turns() -> None:
         assert memory.ask(LANGUAGES, user="ann", style="short").text == "Korean"
 
 
+def test_usage_counts_a_list_that_held_no_value() -> None:
+    with opened(learning('{"now": [], "over": ["Korean"]}', '{"value": "Korean"}')) as memory:
+        say(memory, LEARNT[0])
+        answer = memory.ask(LANGUAGES, user="ann", style="short")
+        assert (answer.text, answer.usage.model_calls) == ("Korean", 3)  # of the judge, of the list, of the copy
+
+
 def test_question_for_one_value_is_not_answered_by_a_list(memory: Memory) -> None:
     assert memory.ask("Which bus do I take to work?", user="ann", style="short").text == "Tram"
 
