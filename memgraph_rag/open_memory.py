@@ -194,7 +194,7 @@ class OpenMemory:
             checks_speaker=self.settings.checks in ("all", "speaker"),
             checks_names=self.settings.checks in ("all", "names"),
             extract=answering.Learning(self.store, self.models, learning) if learning else None,
-            remarks=facts.Remarks(self.search.facts),
+            remark=partial(facts.write_remarks, self.search.facts),
             find_judge=lambda: self.models.turn_judge,
             find_phrases=self.models.find_phrases,
         )

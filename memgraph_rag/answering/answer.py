@@ -45,7 +45,6 @@ from memgraph_rag.contracts import (
 from memgraph_rag.display import show
 from memgraph_rag.errors import QuestionError, WindowExceeded
 from memgraph_rag.facts.fact_search import FactSearch
-from memgraph_rag.facts.remarks import Remarks
 from memgraph_rag.facts.told import Told
 from memgraph_rag.ingestion.given_answers import GivenAnswers
 from memgraph_rag.lexical.names import ngrams
@@ -90,9 +89,9 @@ class Reading:
         checks_speaker: whether to refuse an answer if another speaker than the one in the question said it.
         checks_names: whether to refuse an answer if no node that was read has the names of the question, unless the
             nodes are very similar to the question.
+        remark: returns the remarks within an extent that the model reads together with segments.
+        find_judge: returns the judge of turns, for questions about the present.
         extract: extracts relations from segments for a strategy; None if nothing may be written.
-        remarks: returns the remarks that the model reads together with segments; None for no remarks.
-        find_judge: returns the judge of turns, for questions about the present; None without a judge.
         find_phrases: finds noun phrases of questions, for the plans of a strategy that ``plans``; None without plans.
     """
 
@@ -103,21 +102,21 @@ class Reading:
         search: FactSearch,
         answers: GivenAnswers,
         *,
-        checks_speaker: bool = True,
-        checks_names: bool = True,
-        extract: Extract | None = None,
-        remarks: Remarks | None = None,
-        find_judge: Callable[[], TurnJudge] | None = None,
-        find_phrases: FindPhrases | None = None,
+        checks_speaker: bool,
+        checks_names: bool,
+        remark: Callable[[Sequence[Node], Extent], list[str]],
+        find_judge: Callable[[], TurnJudge],
+        extract: Extract | None,
+        find_phrases: FindPhrases | None,
     ) -> None:
         self._store = store
         self._models = models
         self._search = search
         self._answers = answers
         self._make_rules = partial(RefusalRules, checks_speaker=checks_speaker, checks_names=checks_names)
-        self._extract = extract
-        self._remarks = remarks
+        self._remark = remark
         self._find_judge = find_judge
+        self._extract = extract
         self._find_phrases = find_phrases
         self._trusts_judge = True  # until the judge says that it is not calibrated
 
@@ -346,7 +345,7 @@ class Reading:
         The strategy reads if nothing was told, unless all that is near the question are turns of chats. It also reads
         if the judge is not calibrated, or if the model's window is too small to judge turns.
         """
-        if self._find_judge is None or not self._trusts_judge:
+        if not self._trusts_judge:
             return None
         try:
             told, are_turns = search.find_told(question, extent, self._find_judge)
@@ -411,7 +410,7 @@ class Reading:
         self, graph: GraphReader, search: SearchWithin, extent: Extent, session: ReadingSession, limits: Limits
     ) -> ReadingContext:
         """Return the graph, search, session and limits that a strategy may use."""
-        context = ReadingContext(
+        return ReadingContext(
             graph=graph,
             search=search,
             session=session,
@@ -419,10 +418,8 @@ class Reading:
             limits=limits,
             documents=extent.documents,
             extract=self._extract,
+            remark=lambda nodes: self._remark(nodes, extent),
         )
-        if remarks := self._remarks:
-            return replace(context, remark=lambda nodes: remarks.write(nodes, extent))
-        return context
 
     def _evidence(self, trace: Sequence[Step], graph: GraphReader) -> ReadEvidence:
         return gather_evidence(trace, graph, self._models.embedder)

@@ -2,5 +2,5 @@
 
 from .brief import Briefs as Briefs
 from .listing import list_statements as list_statements
-from .remarks import Remarks as Remarks
+from .remarks import write_remarks as write_remarks
 from .wishes import Wishes as Wishes

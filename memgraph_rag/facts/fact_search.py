@@ -77,9 +77,7 @@ class FactSearch(SegmentSearch):
             query, pool, facts, self.read_evidence, k=k, extent=extent, newest=newest, is_judged=judge is not None
         )
 
-    def find_told(
-        self, question: str, extent: Extent, find_judge: Callable[[], TurnJudge | None]
-    ) -> tuple[Told | None, bool]:
+    def find_told(self, question: str, extent: Extent, find_judge: Callable[[], TurnJudge]) -> tuple[Told | None, bool]:
         """Return the turns of a person that may answer a question, and whether all results are turns of chats.
 
         A turn in which the rules read the asked value has the probability 1, whatever the judge says. The turns are

@@ -16,40 +16,32 @@ from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.types import Evidence, Extent, Node, RelativeDays, Segment, Standing
 
 
-class Remarks:
-    """The writer of remarks on segments."""
+def write_remarks(index: FactIndex, nodes: Sequence[Node], extent: Extent) -> list[str]:
+    """Return a remark for each node, in order: whether its statement still holds, and which days its words name.
 
-    def __init__(self, facts: FactIndex) -> None:
-        self._facts = facts
+    Empty for a node that is no segment with a speaker, and if there is nothing to say: a statement gets a remark
+    only if another one within the extent competes with it.
+    """
+    segments = {node.id: node for node in nodes if isinstance(node, Segment) and node.speaker}
+    standing_by_id = _find_standings(index, set(segments), extent) if segments else {}
+    remarks = {
+        segment.id: "; ".join(map(str, filter(None, [standing_by_id.get(segment.id), *find_relative_days(segment)])))
+        for segment in segments.values()
+    }
+    return [remarks.get(node.id, "") for node in nodes]
 
-    def write(self, nodes: Sequence[Node], extent: Extent) -> list[str]:
-        """Return a remark for each node, in order: whether its statement still holds, and which days its words name.
 
-        Empty for a node that is no segment with a speaker, and if there is nothing to say: a statement gets a remark
-        only if another one within the extent competes with it.
-        """
-        segments = {node.id: node for node in nodes if isinstance(node, Segment) and node.speaker}
-        standing_by_id = self._find_standings(set(segments), extent) if segments else {}
-        return [
-            "; ".join(
-                filter(None, [str(standing_by_id.get(node.id) or ""), *map(str, find_relative_days(segments[node.id]))])
-            )
-            if node.id in segments
-            else ""
-            for node in nodes
-        ]
-
-    def _find_standings(self, wanted: Collection[str], extent: Extent) -> dict[str, Standing]:
-        """Return the standings of these segments that have rivals, by segment id."""
-        known = select_within(self._facts.refresh(), extent)
-        standing_by_id: dict[str, Standing] = {}
-        for facts in group_by_subject(known).values():
-            if len(facts) < 2 or not any(fact.segment_id in wanted for fact in facts):
-                continue
-            for (segment_id, _), standing in standings(facts).items():
-                if segment_id in wanted and standing.rivals:
-                    standing_by_id[segment_id] = standing
-        return standing_by_id
+def _find_standings(index: FactIndex, wanted: Collection[str], extent: Extent) -> dict[str, Standing]:
+    """Return the standings of these segments that have rivals, by segment id."""
+    known = select_within(index.refresh(), extent)
+    standing_by_id: dict[str, Standing] = {}
+    for facts in group_by_subject(known).values():
+        if len(facts) < 2 or not any(fact.segment_id in wanted for fact in facts):
+            continue
+        for (segment_id, _), standing in standings(facts).items():
+            if segment_id in wanted and standing.rivals:
+                standing_by_id[segment_id] = standing
+    return standing_by_id
 
 
 def find_relative_days(segment: Segment) -> tuple[RelativeDays, ...]:

@@ -8,7 +8,7 @@ import pytest
 from memories import options
 
 from memgraph_rag import Memory
-from memgraph_rag.facts.remarks import Remarks
+from memgraph_rag.facts.remarks import write_remarks
 from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.testing import FakeLanguageModel
 from memgraph_rag.types import Extent
@@ -51,13 +51,13 @@ def test_days_are_stored_beside_the_turn(memory: Memory) -> None:
 
 def test_prompt_has_remarks_after_the_text(memory: Memory) -> None:
     asked = memory._parts.store.list_segments(memory.documents()[0].id)
-    lines = Remarks(memory._parts.search.facts).write(asked, Extent())
+    lines = write_remarks(memory._parts.search.facts, asked, Extent())
     assert lines == [
         "home: until 12 May 2024: Paris; since then: Berlin",
         "home: since 12 May 2024: Berlin; before: Paris; last week: 29 April 2024 to 5 May 2024",
         "",
     ]
-    assert Remarks(memory._parts.search.facts).write(asked, Extent([])) == [
+    assert write_remarks(memory._parts.search.facts, asked, Extent([])) == [
         "",
         "last week: 29 April 2024 to 5 May 2024",
         "",
