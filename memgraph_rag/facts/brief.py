@@ -159,7 +159,7 @@ def _list_holding(facts: Iterable[Fact]) -> Iterator[_Candidate]:
 
 def _value(facts: Sequence[Fact]) -> _Candidate | None:
     """Return the value of an attribute that holds, with the day since when; None for a deed, or if none is certain."""
-    newest = max(facts, key=lambda fact: (fact.at, fact.document_id, fact.index))
+    newest = max(facts, key=lambda fact: fact.order)
     standing = standings(facts)[newest.segment_id, newest.index]
     if newest.kind != "value" or standing.state != "holds":
         return None
@@ -176,11 +176,11 @@ def _list_plans(facts: Iterable[Fact], now: date) -> Iterator[_Candidate]:
     deed_words = [{*fact.key[2].split()} for fact in deeds]
     tasks: list[_Candidate] = []
     for fact in known:
-        if fact.kind != "task" or any(_is_since(each, fact) and finishes(each.value, fact.value) for each in done):
+        if fact.kind != "task" or any(each.is_since(fact) and finishes(each.value, fact.value) for each in done):
             continue
         words = find_words(fact.value)
         deeds_of_task = (deed for deed, named in zip(deeds, deed_words, strict=True) if named <= words)
-        if any(deed.key[:2] == fact.key[:2] and _is_since(deed, fact) for deed in deeds_of_task):
+        if any(deed.key[:2] == fact.key[:2] and deed.is_since(fact) for deed in deeds_of_task):
             continue
         due = due_day(fact.value, fact.said)
         if due is None or due >= now:
@@ -188,11 +188,6 @@ def _list_plans(facts: Iterable[Fact], now: date) -> Iterator[_Candidate]:
             tasks.append(_make(fact, "open", text))
     yield from _take_newest(tasks)
     yield from _take_newest(_make(fact, "decision", _format_quote(fact)) for fact in known if fact.kind == "decision")
-
-
-def _is_since(fact: Fact, other: Fact) -> bool:
-    is_together = (fact.document_id, fact.at) == (other.document_id, other.at)  # then their places decide
-    return fact.index >= other.index if is_together else fact.at >= other.at
 
 
 def _take_newest(candidates: Iterable[_Candidate]) -> list[_Candidate]:

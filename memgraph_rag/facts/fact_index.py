@@ -59,9 +59,20 @@ class Fact:
         return _form(self.value)
 
     @property
+    def order(self) -> tuple[float, str, int]:
+        """The key by which facts are sorted: the time, then the document, then the place in the document."""
+        return self.at, self.document_id, self.index
+
+    @property
     def rival(self) -> Rival:
         """The fact as a ``Rival``: the form in which the standing of another fact names a fact that competes."""
         return Rival(self.segment_id, self.value, self.quote, self.said)
+
+    def is_since(self, other: Fact) -> bool:
+        """Return whether this fact was not said before another one; in one document and time the place decides."""
+        if (self.document_id, self.at) == (other.document_id, other.at):
+            return self.index >= other.index
+        return self.at >= other.at
 
 
 @lru_cache(maxsize=4096)
@@ -188,22 +199,15 @@ def group_by_subject(facts: Iterable[Fact]) -> dict[FactKey, list[Fact]]:
 
 def _drop_denied(facts: Sequence[Fact]) -> list[Fact]:
     """Return the values that their speaker does not deny later."""
-    denied: dict[tuple[object, ...], float] = {}
+    denials: dict[tuple[FactKey, str], list[Fact]] = {}
     for fact in facts:
         if fact.kind == "denial":
-            denied |= {name: max(moment, denied.get(name, moment)) for name, moment in _list_moments(fact)}
+            denials.setdefault((fact.key, fact.form), []).append(fact)
     return [
         fact
         for fact in facts
-        if fact.kind == "value"
-        and all(moment >= denied.get(name, float("-inf")) for name, moment in _list_moments(fact))
+        if fact.kind == "value" and all(map(fact.is_since, denials.get((fact.key, fact.form), ())))
     ]
-
-
-def _list_moments(fact: Fact) -> list[tuple[tuple[object, ...], float]]:
-    """Return when a value was said: the time of its turn, and its place among what its document says at that time."""
-    name = fact.key, fact.form
-    return [(name, fact.at), ((*name, fact.document_id, fact.at), fact.index)]
 
 
 def _split_former(values: list[Fact]) -> list[Fact]:
@@ -217,7 +221,7 @@ def _split_former(values: list[Fact]) -> list[Fact]:
     values_by_attribute = [fact for fact in values if fact.key[:2] not in voices]
     current = _CurrentValues()
     others = (fact for fact in values if fact.key[:2] in voices)
-    for fact in sorted(others, key=lambda fact: (fact.at, fact.document_id, fact.index)):
+    for fact in sorted(others, key=lambda fact: fact.order):
         former = frozenset(_form(fact.former).split()) if fact.former else frozenset[str]()
         keys = current.find_keys(fact.key[:2], former)
         key = keys[0] if len(keys) == 1 and (fact.key[2] or keys[0][2] != "home") else fact.key
@@ -271,7 +275,7 @@ def standings(facts: Sequence[Fact]) -> dict[tuple[str, int], Standing]:
     time in different documents, they contradict each other. A deed and "never" contradict each other, whenever they
     were said. Every other value before the last one is superseded by it. A fact names at most eight rivals.
     """
-    ordered = sorted(facts, key=lambda fact: (fact.at, fact.document_id, fact.index))
+    ordered = sorted(facts, key=lambda fact: fact.order)
     clashing = _find_clashing(ordered)
     clashing_places = {(fact.segment_id, fact.index) for fact in clashing}
     first_clashing = _take_first(clashing)

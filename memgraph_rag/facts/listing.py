@@ -23,7 +23,7 @@ def list_statements(index: FactIndex, graph: GraphReader, extent: Extent) -> lis
     listed: list[tuple[Fact, Standing | None]] = []
     for _, facts in sorted(group_by_subject(known).items()):
         by_place = standings(facts)
-        ordered = sorted(facts, key=lambda fact: (fact.at, fact.document_id, fact.index))
+        ordered = sorted(facts, key=lambda fact: fact.order)
         listed += [(fact, by_place.get((fact.segment_id, fact.index))) for fact in ordered]
     wishes = (fact for fact in known if fact.kind in WISHES)
     listed += [(fact, None) for fact in sorted(wishes, key=lambda fact: (fact.key, -fact.at, fact.index))]

@@ -51,7 +51,7 @@ class Wishes:
         """
         known = select_within(self._facts.refresh(), extent)
         wishes = [fact for fact in known if fact.kind in WISHES]
-        wishes = sorted(wishes, key=lambda fact: (fact.at, fact.document_id, fact.index), reverse=True)[:_MOST_COMPARED]
+        wishes = sorted(wishes, key=lambda fact: fact.order, reverse=True)[:_MOST_COMPARED]
         if not wishes:
             return []
         vectors = self._phrases.embed([fact.value for fact in wishes])
