@@ -23,7 +23,7 @@ from memgraph_rag.facts.wishes import WISHES
 from memgraph_rag.lexical.language import kind_of_text
 from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.lexical.roles import head_length, is_machine, is_user
-from memgraph_rag.lexical.timestamps import later
+from memgraph_rag.lexical.timestamps import format_day, later
 from memgraph_rag.types import Extent, Segment
 from memgraph_rag.types.brief import HEADINGS, Brief, BriefLine, BriefSection
 from memgraph_rag.types.days import format_long_day
@@ -150,21 +150,21 @@ class Briefs:
 def _list_holding(facts: Iterable[Fact]) -> Iterator[_Candidate]:
     """Yield the values that hold, the wishes and the deeds, the newest first, some dozens of each."""
     known = sorted(facts, key=_sort_key)
-    values = filter(None, (_value(of) for of in group_by_subject(known).values()))
+    values = filter(None, map(_make_holding, group_by_subject(known).values()))
     yield from _take_newest(values)
     yield from _take_newest(_make(fact, "wish", fact.value) for fact in known if fact.kind in WISHES)
     deeds = (fact for fact in known if fact.kind == "event" and fact.value != "never")
     yield from _take_newest(_make(fact, "deed", _format_quote(fact)) for fact in deeds)
 
 
-def _value(facts: Sequence[Fact]) -> _Candidate | None:
+def _make_holding(facts: Sequence[Fact]) -> _Candidate | None:
     """Return the value of an attribute that holds, with the day since when; None for a deed, or if none is certain."""
     newest = max(facts, key=lambda fact: fact.order)
     standing = standings(facts)[newest.segment_id, newest.index]
     if newest.kind != "value" or standing.state != "holds":
         return None
     whose = "" if is_user(newest.speaker) else f"{newest.speaker}: "
-    since = f" (since {_day(standing.since)})" if _day(standing.since) else ""
+    since = f" (since {day})" if (day := format_day(standing.since)) else ""
     return _make(newest, "holds", f"{whose}{standing.attribute}: {standing.value}{since}")
 
 
@@ -214,11 +214,5 @@ def _format_quote(fact: Fact) -> str:
 def _write_bracket(speaker: str, said: str) -> str:
     """Return the note before a quotation: the speaker, unless it is the user, and the day."""
     name = "" if is_user(speaker) else "assistant" if is_machine(speaker) else speaker
-    return ", ".join(filter(None, (name, _day(said)))) + ": " if name or _day(said) else ""
-
-
-def _day(moment: str) -> str:
-    try:
-        return format_long_day(date.fromisoformat(moment[:10]))
-    except ValueError:
-        return ""
+    parts = ", ".join(filter(None, (name, format_day(said))))
+    return f"{parts}: " if parts else ""
