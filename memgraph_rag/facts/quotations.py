@@ -37,8 +37,8 @@ _NO_NAME = frozenset(
 )
 
 
-def find_quoted_spans(text: str) -> list[tuple[int, int]]:
-    r"""Return the places of text between marks, marks included, unsorted; spans may lie in one another.
+def find_quoted_spans(text: str) -> Iterator[tuple[int, int]]:
+    r"""Yield the places of text between marks, marks included, unsorted; spans may lie in one another.
 
     Names are left out (the speaker may write "Dune" in marks). An opening tag alone on its line that is never closed
     reaches to the end of the text.
@@ -47,10 +47,6 @@ def find_quoted_spans(text: str) -> list[tuple[int, int]]:
     >>> [text[start:end] for start, end in find_quoted_spans(text)]
     ['"I live in Bonn"', "<mail>I am 6' tall</mail>"]
     """
-    return list(_find_spans(text))
-
-
-def _find_spans(text: str) -> Iterator[tuple[int, int]]:
     opened: list[tuple[tuple[str, ...], int, int]] = []  # (closing marks, begin, end) of each open mark
     first_tags: dict[str, int] = {}
     for match in _MARK.finditer(text):
