@@ -16,7 +16,7 @@ from memgraph_rag.answering.answer_style import WrittenAnswer
 from memgraph_rag.answering.copying import copy_changes, copy_values
 from memgraph_rag.contracts import LanguageModel
 from memgraph_rag.facts.own_words import own_words
-from memgraph_rag.facts.told import LEAST_LISTED, Told
+from memgraph_rag.facts.told import Told
 from memgraph_rag.lexical.timestamps import format_day
 from memgraph_rag.types import AnswerStyle, Citation, Evidence, Step, StopReason, Usage
 
@@ -101,7 +101,7 @@ def _list_values(model: LanguageModel, question: str, told: Told) -> tuple[list[
 
 def _list_changing(told: Told) -> list[Evidence]:
     """Return the newest turns that may add or end one of several values, in the order of time."""
-    return told.list_stating(LEAST_LISTED)[-_MOST_CHANGES:]
+    return told.list_stating()[-_MOST_CHANGES:]
 
 
 def _write(style: AnswerStyle, turns: Sequence[Evidence], values: Sequence[str], *, separator: str) -> str:

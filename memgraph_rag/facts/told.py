@@ -67,9 +67,9 @@ class Told:
         """Whether a turn states what is asked: its probability by a judge is at least ``LEAST_TOLD``."""
         return bool(self.turns) and float(self.likely.max()) >= LEAST_TOLD
 
-    def list_stating(self, least: float = LEAST_TOLD) -> list[Evidence]:
-        """Return the turns that state what is asked with at least this probability, in the order of time."""
-        return [turn for turn, p in zip(self.turns, self.likely, strict=True) if p >= least]
+    def list_stating(self) -> list[Evidence]:
+        """Return the turns that may state one of several values (``LEAST_LISTED``), in the order of time."""
+        return [turn for turn, p in zip(self.turns, self.likely, strict=True) if p >= LEAST_LISTED]
 
     def mark_certain(self, segment_ids: Collection[str]) -> Told:
         """Return a copy in which the turns with these segment ids have the probability 1."""
