@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.facts.own_words import own_words
-from memgraph_rag.facts.speaker_signs import change_words, is_in_first_person, is_of_kin
 from memgraph_rag.lexical.roles import is_user
 from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.search.graph import SegmentMatch
@@ -47,6 +46,20 @@ BIAS = -3.256
 """Fitted by ``benchmarks/fit_likeness.py`` on nine hands (2026-11-27)."""
 
 _MOST_CHANGES = 2
+_FIRST_PERSON = re.compile(r"\b(?:(?:i|we)(?:['’]\w+)?|my|mine|our|ours|us|me|myself|ourselves)\b", re.IGNORECASE)
+_KIN = (
+    r"(?:brother|sister|mother|father|mum|mom|dad|parents?|wife|husband|partner|girlfriend|boyfriend|son|daughter|kid|"
+    r"child|children|boss|manager|friend|colleague|coworker|cousin|aunt|uncle|nephew|niece|neighbou?r|grand\w+|family|"
+    r"roommate|flatmate|buddy|mate)s?"
+)
+_KIN_FIRST = re.compile(rf"(?:my|our) (?:\w+ )?{_KIN}\b", re.IGNORECASE)
+_CHANGE = re.compile(
+    r"\b(?:now|these days|nowadays|lately|currently|since|instead|anymore|any longer|no longer|again|finally|"
+    r"back (?:to|in|on|with)|from (?:now|today|this|next)|as of|for good|so it['’]s|it['’]ll be|new|gone|gave up|"
+    r"took over|over to|switch\w*|swap\w*|mov\w+|quit|cancel\w*|drop\w*|chang\w+|replac\w+|turn\w* (?:to|into)|"
+    r"left|clos\w+|sold|retired|resigned|start\w*|began|join\w*|ended|finished|died|broke)\b",
+    re.IGNORECASE,
+)
 _QUESTION = re.compile(
     r"(?:wh(?:at|ich|o|om|ose|ere|en|y)|how|do|does|did|am|is|are|was|were|have|has|should|remind me|tell me)\b"
     r"[^.!;\n]*\?$",
@@ -113,9 +126,9 @@ def find_candidates(
     columns = [
         likeness,
         standard(likeness),
-        [is_in_first_person(text) for text in texts],
-        [is_of_kin(text) for text in texts],
-        [min(len(change_words(text)), _MOST_CHANGES) for text in texts],
+        [bool(_FIRST_PERSON.search(text)) for text in texts],
+        [bool(_KIN_FIRST.match(text)) for text in texts],
+        [min(len(_CHANGE.findall(text)), _MOST_CHANGES) for text in texts],
         [bool(_QUESTION.match(text)) for text in texts],
     ]
     moments = [_moment(item) for item in own]
@@ -123,12 +136,9 @@ def find_candidates(
                       _find_shared_names(texts, moments))  # fmt: skip
 
 
-def estimate_likelihood(candidates: Candidates) -> NDArray[np.float64]:
-    """Return (n,) the probability that each candidate states what is asked, by the packaged weights."""
-    return estimate_probabilities(candidates, WEIGHTS, BIAS)
-
-
-def estimate_probabilities(candidates: Candidates, weights: NDArray[np.float64], bias: float) -> NDArray[np.float64]:
+def estimate_probabilities(
+    candidates: Candidates, weights: NDArray[np.float64] = WEIGHTS, bias: float = BIAS
+) -> NDArray[np.float64]:
     """Return (n,) the probability that each candidate states what is asked, by weights of ``FIGURES`` and a bias."""
     sums = candidates.figures @ weights[:-1] + bias
     return _logistic(sums + weights[-1] * score_shared_names(candidates, weights, bias))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.contracts import TurnJudge
-from memgraph_rag.facts.likeness import LEAST, estimate_likelihood, find_candidates
+from memgraph_rag.facts.likeness import LEAST, estimate_probabilities, find_candidates
 from memgraph_rag.search.graph import SegmentMatch
 from memgraph_rag.types import Evidence, Usage
 
@@ -106,7 +106,7 @@ def find_told(
     order = sorted(range(len(candidates.results)), key=candidates.moments.__getitem__)
     turns = [candidates.results[place] for place in order]
     if judge is None:
-        return Told(turns, estimate_likelihood(candidates)[order])
+        return Told(turns, estimate_probabilities(candidates)[order])
     verdicts = judge.judge_turns(question, [candidates.texts[place] for place in order])
     return Told(
         turns,
