@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, zip_longest
 
-from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.contracts import ReadingContext, query_vectors
 from memgraph_rag.strategies.flat import Chosen, read_in_order
-from memgraph_rag.strategies.nearest_overviews import nearest_overviews
 from memgraph_rag.strategies.token_budget import START_TOKENS, cost, start_set
 from memgraph_rag.strategies.walk import Walk
 from memgraph_rag.types import Node, Overview, Step
 
 _PASSAGES = 64  # results of the search
+_MOST_EMBEDDED = 256  # overviews, those over the most documents: they have no stored vector
 
 
 class Overviews:
@@ -79,8 +79,27 @@ class Overviews:
         edges = context.graph.successors([overview.id for overview in overviews])
         summed_up = {edge.target_id for edge in edges}
         tops = [overview for overview in overviews if overview.id not in summed_up]
-        widest = sorted(tops, key=lambda item: (-len(item.documents), item.layer, item.key))
-        return start_set(widest, context.session, context.limits, most_tokens=self._budget_tokens // 3)
+        return start_set(_sort_widest(tops), context.session, context.limits, most_tokens=self._budget_tokens // 3)
+
+
+def nearest_overviews(
+    question: str, overviews: Sequence[Overview], context: ReadingContext
+) -> list[tuple[Overview, float]]:
+    """Return overviews with their cosines to the question, nearest first, ties by layer and key.
+
+    Of more than 256 overviews only the 256 over the most documents are returned.
+    """
+    widest = _sort_widest(overviews)[:_MOST_EMBEDDED]
+    if not widest:
+        return []
+    vectors = context.embedder.embed([overview.text for overview in widest])
+    cosines = (vectors @ query_vectors(context.embedder, [question])[0]).tolist()
+    return sorted(zip(widest, cosines, strict=True), key=lambda pair: (-pair[1], pair[0].layer, pair[0].key))
+
+
+def _sort_widest(overviews: Sequence[Overview]) -> list[Overview]:
+    """Return the overviews, those over the most documents first, ties by layer and key."""
+    return sorted(overviews, key=lambda item: (-len(item.documents), item.layer, item.key))
 
 
 def _find_passages(question: str, context: ReadingContext) -> Iterator[tuple[Node, float]]:

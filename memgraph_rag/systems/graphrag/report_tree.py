@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from memgraph_rag.contracts import ReadingContext
-from memgraph_rag.strategies.nearest_overviews import nearest_overviews
+from memgraph_rag.strategies.overviews import nearest_overviews
 from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.types import Overview, Step
 
