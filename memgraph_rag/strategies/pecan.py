@@ -15,7 +15,8 @@ from heapq import nsmallest
 from typing import ClassVar
 
 from memgraph_rag.contracts import GraphReader, ReadingContext, ReadingSession, query_vectors
-from memgraph_rag.strategies.attention import require_attention
+from memgraph_rag.display import show
+from memgraph_rag.errors import StrategyError
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import find_yes_threshold
 from memgraph_rag.strategies.scope import documents_to_walk
@@ -202,6 +203,20 @@ class _Walk:
     def _weigh(self, node_id: str, wholes: tuple[float, float]) -> tuple[float, float]:
         attention = self._attention_weight * self._z.get(node_id, 0.0) / wholes[0]
         return attention, self._similarity_weight * self._similarity[node_id] / wholes[1]
+
+
+def require_attention(session: ReadingSession, strategy: str) -> None:
+    """Check that a session returns attention, without which some strategies cannot work.
+
+    Raises:
+        StrategyError: the session's model runs on another server and no local reader measures attention.
+    """
+    if not session.attends:
+        raise StrategyError(
+            f"Expected a model with readable attention for strategy {show(strategy)}, got a model on a server "
+            'without a local reader. Add one: Memory(model=…, reader="auto"), or ask with strategy="walk".',
+            strategy=strategy,
+        )
 
 
 def _plain_lines(nodes: Sequence[Node], *, after: Node | None = None) -> list[str]:  # noqa: ARG001

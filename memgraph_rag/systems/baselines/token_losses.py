@@ -17,7 +17,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import StrategyError
 from memgraph_rag.models.endpoints.pen_and_eye import PenAndEyeSession
 from memgraph_rag.models.engine.window import check_window
-from memgraph_rag.strategies.attention import require_attention
+from memgraph_rag.strategies.pecan import require_attention
 from memgraph_rag.types import Usage, Vector, count_attended
 
 if TYPE_CHECKING:
