@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from memgraph_rag.contracts import LanguageModel, Progress
+from memgraph_rag.contracts import LanguageModel, Models, Progress
+from memgraph_rag.errors import ModelNotFound
 from memgraph_rag.types import Node, Prompt, as_line
 
 HEAD = "Below are consecutive pieces of a text, one on each line."
@@ -17,6 +18,14 @@ AROUND_TOKENS = 144
 """Tokens of a head, a short task and a chat template."""
 
 Batch = tuple[Node, ...]
+
+
+def find_language(models: Models) -> LanguageModel | None:
+    """Return the language model, for a layer that also works without one; None if the memory has none."""
+    try:
+        return models.language
+    except ModelNotFound:
+        return None
 
 
 def output_tokens(language: LanguageModel, batch_tokens: int) -> int:

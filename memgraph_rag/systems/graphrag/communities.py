@@ -22,7 +22,7 @@ from typing import Literal, TypeVar
 
 from memgraph_rag.contracts import LanguageModel, MemoryGraph, Models, Progress
 from memgraph_rag.errors import WindowExceeded
-from memgraph_rag.layers.optional_model import find_language
+from memgraph_rag.layers.batches import find_language
 from memgraph_rag.systems.graphrag.community_reports import (
     FORM_TOKENS,
     Report,

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from memgraph_rag.contracts import LanguageModel, MemoryGraph, Models, Progress, TokenCounter
+from memgraph_rag.layers.batches import find_language
 from memgraph_rag.layers.extraction import clean
 from memgraph_rag.layers.grounding import share_borne_out
-from memgraph_rag.layers.optional_model import find_language
 from memgraph_rag.layers.surfaces import words
 from memgraph_rag.lexical.names import normalise
 from memgraph_rag.systems.graphrag.community_sources import Sources

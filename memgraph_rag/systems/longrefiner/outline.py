@@ -16,9 +16,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
-from memgraph_rag.layers.batches import AROUND_TOKENS, HEAD, batches, name_step, output_tokens, prompt
+from memgraph_rag.layers.batches import AROUND_TOKENS, HEAD, batches, find_language, name_step, output_tokens, prompt
 from memgraph_rag.layers.headings import find_marked_headings, join_segments
-from memgraph_rag.layers.optional_model import find_language
 from memgraph_rag.systems.longrefiner import outline_reply
 from memgraph_rag.types import Heading, LayerRows, Segment, Usage, make_sections
 

@@ -18,9 +18,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
-from memgraph_rag.layers.batches import batches, name_step, prompt
+from memgraph_rag.layers.batches import batches, find_language, name_step, prompt
 from memgraph_rag.layers.headings import find_marked_headings
-from memgraph_rag.layers.optional_model import find_language
 from memgraph_rag.types import (
     CONTEXT,
     Annotation,
