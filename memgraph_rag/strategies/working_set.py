@@ -30,27 +30,22 @@ class WorkingSet:
     """The segments that one session holds; segments with lower scores leave it when a better one needs their room.
 
     Args:
-        most_tokens: how many tokens of segments the session holds at most (the paper's L); by default as many as fit.
+        most_tokens: how many tokens of segments the session holds at most (the paper's L).
     """
 
-    def __init__(self, context: ReadingContext, *, most_tokens: int | None = None) -> None:
+    def __init__(self, context: ReadingContext, *, most_tokens: int) -> None:
         self._session = context.session
         self._limits = context.limits
-        self._reserved = 0 if most_tokens is None else max(0, context.session.tokens_left - most_tokens)
+        self._reserved = max(0, context.session.tokens_left - most_tokens)
         self._lines = NodeLines(context)
         self._added: list[_Added] = []
         self.read: dict[str, None] = {}
         """The ids of all segments that were read, in order, including dropped ones."""
 
     @property
-    def count(self) -> int:
-        """The number of segments that were read, dropped ones included."""
-        return len(self.read)
-
-    @property
     def is_spent(self) -> bool:
         """Whether a limit of the reading on nodes or tokens is reached."""
-        return is_spent(self._limits, self.count, self._session)
+        return is_spent(self._limits, len(self.read), self._session)
 
     def begin(self, segments: Sequence[Segment]) -> list[Step]:
         """Read the segments that are never dropped, at least one, in one pass; return their steps, with the score 0.
