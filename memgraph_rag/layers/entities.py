@@ -18,7 +18,9 @@ from memgraph_rag.lexical.names import is_name, normalise
 from memgraph_rag.lexical.note_links import find_note_links
 from memgraph_rag.types import LayerRows, Mention, Segment, Title, entity_id
 
-_MOST_MENTIONS = 256
+MOST_MENTIONS = 256
+"""Most mentions of one segment; further ones are counted and left out."""
+
 _UNDERLINED = re.compile(r"(?:\A|\n[ \t\r]*\n)(?P<name>[^\n]{1,200})\n {0,3}(?:={3,}|-{3,})[ \t\r]*(?=\n|\Z)")
 _NUMBER = r"(?:[ivxlcdm]{1,8}|\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b[.:]?"
 _CHAPTER = re.compile(
@@ -37,19 +39,12 @@ _ROLES = frozenset("user assistant system tool function developer human ai bot m
 
 
 class EntitiesLayer:
-    """The layer that finds entities.
-
-    Args:
-        most_mentions: most mentions of one segment; further ones are counted and left out.
-    """
+    """The layer that finds entities."""
 
     name = "entities"
     needs_language = False
     needs_recognizer = True
     requires: Sequence[str] = ()
-
-    def __init__(self, *, most_mentions: int = _MOST_MENTIONS) -> None:
-        self._most_mentions = most_mentions
 
     def build(
         self,
@@ -66,15 +61,16 @@ class EntitiesLayer:
         names = recognize_segments(models.recognizer, documents)
         if progress is not None and count:
             progress("finding names", count, count)
-        return [self._rows(document, names, namespace) for document in documents]
+        return [_make_rows(document, names, namespace) for document in documents]
 
-    def _rows(self, document: SplitDocument, names: Iterator[list[Named]], namespace: str) -> LayerRows:
-        notes: Counter[str] = Counter()
-        mentions: list[Mention] = []
-        for segment in document.segments:
-            mentions += find_mentions(segment, next(names), namespace, notes, most=self._most_mentions)
-        titles = tuple(_find_titles(document.title, namespace))
-        return LayerRows(mentions=tuple(mentions), titles=titles, notes=dict(+notes))
+
+def _make_rows(document: SplitDocument, names: Iterator[list[Named]], namespace: str) -> LayerRows:
+    notes: Counter[str] = Counter()
+    mentions: list[Mention] = []
+    for segment in document.segments:
+        mentions += find_mentions(segment, next(names), namespace, notes)
+    titles = tuple(_find_titles(document.title, namespace))
+    return LayerRows(mentions=tuple(mentions), titles=titles, notes=dict(+notes))
 
 
 def recognize_segments(recognizer: EntityRecognizer, documents: Sequence[SplitDocument]) -> Iterator[list[Named]]:
@@ -120,19 +116,17 @@ def _name_identifiers(text: str, parts: Iterable[tuple[int, int]]) -> list[Named
     return [Named(start, end, "code") for start, end in found.values()]
 
 
-def find_mentions(
-    segment: Segment, names: Sequence[Named], namespace: str, notes: Counter[str], *, most: int = _MOST_MENTIONS
-) -> list[Mention]:
+def find_mentions(segment: Segment, names: Sequence[Named], namespace: str, notes: Counter[str]) -> list[Mention]:
     """Return the mentions of a segment by place: these names, the speaker, and the links and tags of a note.
 
     The speaker is mentioned where the text first has the name; a role such as "user" is no name. Names that cannot be
-    entities, and mentions beyond ``most``, are left out and counted in ``notes``. Names that the recognizer repeats at
-    one place with the same kind count once.
+    entities, and mentions beyond ``MOST_MENTIONS``, are left out and counted in ``notes``. Names that the recognizer
+    repeats at one place with the same kind count once.
     """
     named = sorted({*names, *_find_speaker(segment), *find_note_links(segment.text)})
     mentions = [mention for name in named if (mention := _make_mention(segment, name, namespace, notes))]
-    notes["mention beyond the limit"] += max(len(mentions) - most, 0)
-    return mentions[:most]
+    notes["mention beyond the limit"] += max(len(mentions) - MOST_MENTIONS, 0)
+    return mentions[:MOST_MENTIONS]
 
 
 def _make_mention(segment: Segment, named: Named, namespace: str, notes: Counter[str]) -> Mention | None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from memgraph_rag.layers.entities import MOST_MENTIONS
 from memgraph_rag.layers.surfaces import first_word, occurrences, words
 from memgraph_rag.lexical.names import is_name, normalise
 from memgraph_rag.types import OPEN_KIND, Mention, Segment, entity_id
 
-_MOST_MENTIONS = 256  # of one segment
 _STEM = 5  # first characters that two forms of one word share
 _ARTICLE = re.compile(r"(?:the|an?)\s+", re.IGNORECASE)
 _NOBODY = frozenset(
@@ -107,7 +107,7 @@ class Ground:
         return next((mention.entity_id for mention in longer if (mention.start, mention.end) != span), "")
 
     def _add_mentions(self, normal: str, spans: Sequence[tuple[int, int]]) -> None:
-        room = max(_MOST_MENTIONS - len(self._known) - len(self.found), 0)
+        room = max(MOST_MENTIONS - len(self._known) - len(self.found), 0)
         self.beyond += max(len(spans) - room, 0)
         for start, end in spans[:room]:
             surface = self.segment.text[start - self.segment.start : end - self.segment.start]

@@ -130,8 +130,6 @@ def test_mentions_of_a_segment_are_limited_and_counted() -> None:
     assert_sound(rows, of)
     assert [mention.surface for mention in rows.mentions] == [f"Ann{index}" for index in range(256)] + ["Bob"]
     assert rows.notes == {"mention beyond the limit": 44}
-    (rows,) = build(of, layer=EntitiesLayer(most_mentions=2))
-    assert [mention.surface for mention in rows.mentions] == ["Ann0", "Ann1", "Bob"]
 
 
 def test_progress_counts_segments() -> None:
