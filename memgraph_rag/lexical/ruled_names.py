@@ -42,17 +42,14 @@ _MOST_CANDIDATES = 1_500
 Spans = list[tuple[int, int]]
 
 
-def names_by_rules(text: str, language: str | None = None) -> Spans:
-    """Return the (start, end) characters of the names in a text.
-
-    Args:
-        language: of the text; by default it is guessed.
+def names_by_rules(text: str) -> Spans:
+    """Return the (start, end) characters of the names in a text, whose language is guessed.
 
     >>> text = "Der Roman „Effi Briest“ erschien 1895 bei F. Fontane in Berlin."
     >>> [text[start:end] for start, end in names_by_rules(text)]
     ['Effi Briest', 'F. Fontane', 'Berlin']
     """
-    language = language or guess_language(text)
+    language = guess_language(text)
     if language == "en":
         return find_capitalised(text)
     quoted = [match.span(match.lastindex or 0) for match in _QUOTED.finditer(text)]
