@@ -18,6 +18,7 @@ from memgraph_rag.evaluation.outcomes import Building, Outcome
 from memgraph_rag.evaluation.scores import Scores, score_outcome
 
 _LESS_IS_BETTER = {"refused"}
+_WHOLE = "full_context"  # the strategy that reads the whole document
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,16 +168,16 @@ class Scorecard:
             + (f" Notes: {listed}." if listed else "")
         )
 
-    def questions_to_pay(self, method: str, whole: str = "full_context") -> float | None:
+    def questions_to_pay(self, method: str) -> float | None:
         """Return the number of questions on a document after which a method has saved the tokens of building it.
 
-        The saving is measured against ``whole``, which reads the whole document. The result is None if one of the two,
-        or building, was not measured, or if the method saves nothing.
+        The saving is measured against "full_context", which reads the whole document. The result is None if one of the
+        two, or building, was not measured, or if the method saves nothing.
         """
         built = self.building()
-        if built is None or whole not in self._outcomes or method not in self._outcomes or method == whole:
+        if built is None or not {_WHOLE, method} <= self._outcomes.keys():
             return None
-        saved = _tokens(self.cost(whole)) - _tokens(self.cost(method))
+        saved = _tokens(self.cost(_WHOLE)) - _tokens(self.cost(method))
         return _tokens(built) / saved if saved > 0 else None
 
     def rows(self) -> list[dict[str, Any]]:
