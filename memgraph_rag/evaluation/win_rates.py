@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import permutations
 from types import MappingProxyType
 
@@ -22,7 +22,7 @@ from memgraph_rag.errors import ModelError, SettingsError
 from memgraph_rag.evaluation.dataset import Question
 from memgraph_rag.evaluation.metrics import Interval, interval
 from memgraph_rag.evaluation.outcomes import Outcome
-from memgraph_rag.types import Prompt, Usage
+from memgraph_rag.types import Prompt
 
 CRITERIA: Mapping[str, str] = MappingProxyType(
     {
@@ -66,18 +66,13 @@ class WinRate:
     """How often the first method's answer is better by a criterion.
 
     Attributes:
-        share: wins over all judged pairs, a tie counted as half a win, with its 95 % interval over pairs.
-        ties: pairs that the judge called alike, or for which its two verdicts disagree.
-        unusable: pairs without a verdict, because one of the two replies could not be read. They count nowhere else.
+        share: wins over all judged pairs, with its 95 % interval over pairs. A tie counts as half a win. It is a pair
+            that the judge called alike, or for which its two verdicts disagree.
+        unusable: pairs without a verdict, because one of the two replies could not be read. They do not count.
     """
 
-    criterion: str
     share: Interval
-    wins: int
-    losses: int
-    ties: int
     unusable: int
-    usage: Usage = field(default_factory=Usage)
 
 
 def pair_answers(
@@ -123,9 +118,7 @@ def win_rate(judge: LanguageModel, pairs: Sequence[AnswerPair], criterion: str) 
             f"Expected usable verdicts of {judge.name} on at least 2 pairs, got {len(judged)} of {len(pairs)}. "
             "Give more pairs, or another judge.", model=judge.name,
         )  # fmt: skip
-    usage = sum((generation.usage for generation in written), Usage())
-    counts = (judged.count(1.0), judged.count(0.0), judged.count(0.5), len(verdicts) - len(judged))
-    return WinRate(criterion, interval(judged), *counts, usage)
+    return WinRate(interval(judged), len(verdicts) - len(judged))
 
 
 def _prompt(criterion: str, question: str, first: str, second: str) -> Prompt:
