@@ -34,7 +34,7 @@ from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.evaluation.dataset import read_folder
-from memgraph_rag.evaluation.metrics import SEED, distinct, interval, ratio_interval, recall
+from memgraph_rag.evaluation.metrics import SEED, interval, ratio_interval, recall
 from memgraph_rag.evaluation.runs import take_receipts
 from memgraph_rag.search import graph
 from memgraph_rag.search.ranking import (
@@ -79,7 +79,7 @@ class Asked:
         before = score_positions(len(self.units)) if self.figures.shape[1] == len(FEATURES) else 0.0
         scores = -np.arange(len(self.units)) if weights is None else self.figures @ weights + before
         order = np.argsort(-scores, kind="stable")
-        ranked = distinct(self.units[place] for place in order)
+        ranked = list(dict.fromkeys(self.units[place] for place in order))
         return [100 * recall(self.gold, ranked, k) for k in self.cutoffs]
 
     def is_refused(self, weights: np.ndarray) -> bool:

@@ -35,7 +35,7 @@ from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import SearchSpace
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.evaluation.dataset import Folder, read_folder
-from memgraph_rag.evaluation.metrics import distinct, interval, recall
+from memgraph_rag.evaluation.metrics import interval, recall
 from memgraph_rag.evaluation.runs import take_receipts
 from memgraph_rag.types import Extent
 
@@ -100,7 +100,7 @@ def _compared(
                 results = memory.search(question.text, k=k, documents=question.documents)
                 seconds.append(time.perf_counter() - started)
                 found[space].append([result.segment.id for result in results])
-                documents = distinct(result.document_key.removesuffix(original) for result in results)
+                documents = list(dict.fromkeys(result.document_key.removesuffix(original) for result in results))
                 recalls.append(recall(question.units, documents, CUTOFF))
                 if space == "database":
                     rows.append(len(memory._parts.search._pools.read(question.text, Extent(question.documents))))

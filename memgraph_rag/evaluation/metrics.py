@@ -7,19 +7,17 @@ all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import bootstrap
 
+from memgraph_rag.evaluation.dataset import Span
+
 SEED = 0
 RESAMPLES = 9_999
-
-T = TypeVar("T", bound=Hashable)
-
-Span = tuple[str, int, int]
 
 
 class Interval(NamedTuple):
@@ -35,15 +33,6 @@ class Interval(NamedTuple):
 
     def __format__(self, form: str) -> str:
         return f"{self.value:{form}} [{self.low:{form}}, {self.high:{form}}]"
-
-
-def distinct(items: Iterable[T]) -> list[T]:
-    """Return the items without repetitions, in the order of their first occurrence.
-
-    >>> distinct("abacb")
-    ['a', 'b', 'c']
-    """
-    return list(dict.fromkeys(items))
 
 
 def recall(gold: Collection[str], ranked: Sequence[str], k: int) -> float:

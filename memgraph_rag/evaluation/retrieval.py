@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from memgraph_rag.contracts import SearchMode
 from memgraph_rag.evaluation.dataset import Folder, Question, Span
-from memgraph_rag.evaluation.metrics import coverage, distinct, fit_budget, recall
+from memgraph_rag.evaluation.metrics import coverage, fit_budget, recall
 from memgraph_rag.memory import Memory
 
 CUTOFFS = {"turn": (5, 10), "document": (2, 5), "span": (0, 0)}
@@ -76,4 +76,4 @@ def _suffices(folder: Folder, pieces: Sequence[Piece], most: int) -> bool:
 
 
 def _rank_units(folder: Folder, pieces: Sequence[Piece]) -> list[str]:
-    return distinct(folder.find_evidence_unit(key, start) for (key, start, _), _ in pieces)
+    return list(dict.fromkeys(folder.find_evidence_unit(key, start) for (key, start, _), _ in pieces))
