@@ -114,7 +114,7 @@ def _make_reading_error(exc: Exception) -> DocumentError:
 
 
 def _read_source(source: Source, read_file: ReadFile) -> Document:
-    """Return the source as a document that is not yet checked."""
+    """Return the source as a document that is not yet checked; the key of a text or chat is only its kind."""
     if isinstance(source, Document):
         return source
     if isinstance(source, Path):
@@ -124,10 +124,10 @@ def _read_source(source: Source, read_file: ReadFile) -> Document:
         return Document(text, default_key(source), title, spellings(source)[0], _check_metadata(fields))
     if isinstance(source, str):
         _warn_of_path(source)
-        return Document(source, _hash_key("text", source))
+        return Document(source, "text")
     if isinstance(source, Sequence) and not isinstance(source, (bytes, bytearray, memoryview)):
         text, turns = render(source)
-        return Document(text, _hash_key("chat", text), turns=turns)
+        return Document(text, "chat", turns=turns)
     hint = _HINTS.get(type(source), "Pass one of these.")
     raise DocumentError(
         "Expected text (str), a file (Path), a Document or a list of chat messages, "
@@ -149,12 +149,10 @@ def _warn_of_path(text: str) -> None:
 
 def make_text_key(document: Document, metadata: Mapping[str, MetadataValue]) -> str:
     """Return the default key of a text or chat, a hash; equal texts of two users get different keys."""
-    kind, owner = "chat" if document.turns else "text", get_owner(metadata)
-    return _hash_key(kind, document.text if owner == (None, None) else json.dumps([document.text, *owner]))
-
-
-def _hash_key(kind: str, text: str) -> str:
-    return f"{kind}-{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+    owner = get_owner(metadata)
+    text = document.text if owner == (None, None) else json.dumps([document.text, *owner])
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{'chat' if document.turns else 'text'}-{digest[:12]}"
 
 
 def _check_document(document: Document) -> Document:
