@@ -14,6 +14,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from memgraph_rag.display import show
+from memgraph_rag.text.exports.agent_session import as_mapping
 from memgraph_rag.text.exports.conversations import (
     chat_document,
     make_key,
@@ -217,22 +218,13 @@ def _read_letta_message(message: Mapping[str, Any]) -> Iterator[Any]:
     content = message.get("content") or message.get("text") or ()
     parts = [content] if isinstance(content, str) else [part.get("text") for part in content]
     for part in filter(None, parts):
-        form = _loads(part)
-        if form is None or form.get("type") == "user_message":
-            yield part if form is None else form.get("message")
+        form = as_mapping(part)
+        if not form or form.get("type") == "user_message":
+            yield form.get("message") if form else part
     for call in message.get("tool_calls") or ():
         function = call.get("function") or {}
         if function.get("name") == "send_message":
-            yield (_loads(function.get("arguments")) or {}).get("message")
-
-
-def _loads(text: Any) -> Mapping[str, Any] | None:
-    """Return the object that a text is in JSON; None for any other text."""
-    try:
-        form = json.loads(text)
-    except (TypeError, ValueError):
-        return None
-    return form if isinstance(form, dict) else None
+            yield as_mapping(function.get("arguments")).get("message")
 
 
 # ── LightRAG ─────────────────────────────────────────────────────────────────────────────────────────────────────
