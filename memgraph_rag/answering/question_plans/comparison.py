@@ -6,12 +6,13 @@ It knows words only: no model, no graph. Invariant: the question contains both t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
 from memgraph_rag.answering.question_plans.elapsed import DATE_OF
+from memgraph_rag.answering.question_plans.hops import list_forms, select_longest
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,6 @@ _LISTED = re.compile(
 )
 _NAME = r"[A-Z][\w.’'-]*(?:\s+[A-Z][\w.’'-]*)*"
 _NAMES = re.compile(rf"(?P<first>{_NAME})\s+(?P<word>and|or)\s+(?P<second>{_NAME})")
-_BRACKETS = re.compile(r"\s*\([^)]*\)\s*$")
 _HAPPENED_FIRST = _words("first", "earlier", "later", "last", "(?:more|most) recent(?:ly)?")
 _LIVED_LONGER = _words("(?:lived|live) (?:a |the )?(?:longer|longest)")
 
@@ -169,7 +169,8 @@ def _find_template(text: str) -> _Template | None:
 
 def _find_things(text: str, titles: Sequence[str], *, joined_by: str) -> tuple[str, str] | None:
     """Return the two things that "and" or "or" joins: titles in the question, else the words around "or"."""
-    places = list(_title_places(text, titles))
+    forms = (rf"(?<!\w){re.escape(form)}(?!\w)" for form in list_forms(titles))
+    places = select_longest(match.span() for form in forms for match in re.finditer(form, text, re.IGNORECASE))
     for (start, end), (next_start, next_end) in pairwise(places):
         between = _BETWEEN.fullmatch(text[end:next_start])
         if between and between["word"].lower() == joined_by:
@@ -181,17 +182,6 @@ def _find_things(text: str, titles: Sequence[str], *, joined_by: str) -> tuple[s
         return (named["first"], named["second"]) if named and named["word"] == joined_by else None
     first, second = (listed["first"], listed["second"]) if listed["first"] else (listed["one"], listed["other"])
     return first.strip(), second.strip()
-
-
-def _title_places(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the places of titles in a question, in order; the longer one of two that overlap."""
-    names = {form for title in titles for form in (title, _BRACKETS.sub("", title)) if len(form) > 2}
-    taken: list[tuple[int, int]] = []
-    for name in sorted(names, key=lambda name: (-len(name), name)):
-        for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
-            if not any(match.start() < end and start < match.end() for start, end in taken):
-                taken.append(match.span())
-    yield from sorted(taken)
 
 
 def _compare_attribute(text: str, things: tuple[str, str], role: str) -> Comparison:

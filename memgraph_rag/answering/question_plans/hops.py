@@ -10,7 +10,7 @@ name takes the place of the phrase, and the next phrase is looked for.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from memgraph_rag.answering.question_plans.values import normalise_words
@@ -155,7 +155,7 @@ class _StandIn:
 
     def __init__(self, question: str, known: Sequence[str]) -> None:
         self._names: dict[str, str] = {}
-        forms = _list_forms(known)
+        forms = list_forms(known)
         self.replaced, last = "", 0
         for (start, end), standin in zip(_name_places(question, forms), _STANDINS, strict=False):
             self._names[standin] = question[start:end]
@@ -175,8 +175,18 @@ class _StandIn:
         return self._pattern.sub(lambda match: self._names[match[0]], words)
 
 
-def _list_forms(known: Sequence[str]) -> set[str]:
-    return {form for name in known for form in (name, _BRACKETS.sub("", name)) if len(form) > 2}
+def list_forms(titles: Iterable[str]) -> set[str]:
+    """Return the titles with and without the brackets at their end; forms of one or two letters are left out."""
+    return {form for title in titles for form in (title, _BRACKETS.sub("", title)) if len(form) > 2}
+
+
+def select_longest(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the spans in order; of spans that overlap only the longest, of equally long ones the first."""
+    selected: list[tuple[int, int]] = []
+    for start, end in sorted(spans, key=lambda span: (span[0] - span[1], span[0])):
+        if not any(start < last and first < end for first, last in selected):
+            selected.append((start, end))
+    return sorted(selected)
 
 
 def _name_places(question: str, forms: Collection[str]) -> list[tuple[int, int]]:
@@ -189,8 +199,4 @@ def _name_places(question: str, forms: Collection[str]) -> list[tuple[int, int]]
     found += [match.span(1 if match[1] else 2) for match in _QUOTED.finditer(question)]
     for match in _CAPITALISED.finditer(question):
         found.append((match.start(), match.start() + len(_OWNER.sub("", match[0]))))
-    places: list[tuple[int, int]] = []
-    for start, end in sorted(found, key=lambda place: (place[0] - place[1], place[0])):
-        if not any(start < last and first < end for first, last in places):
-            places.append((start, end))
-    return sorted(places)
+    return select_longest(found)
