@@ -162,7 +162,7 @@ class Reading:
             make_context=lambda session: self._context(graph, bounded, extent, session, limits),
             is_spent=lambda trace, usage: asked.find_reached_limit(trace, usage) is not None,
             refuses=lambda part, evidence: self._make_rules(bounded).apply(part, evidence) is not None,
-            plans=lambda: plans.usage if plans else Usage(),
+            plans=plans,
         )
         solved = yield from self._solve(asked, graph, bounded, parts)
         if solved is None:

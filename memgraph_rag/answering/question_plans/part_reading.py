@@ -14,6 +14,7 @@ from memgraph_rag.answering.days_meant import asks_when, tell_days
 from memgraph_rag.answering.evidence import ReadEvidence, gather_evidence
 from memgraph_rag.answering.question_plans.countries import names_country
 from memgraph_rag.answering.question_plans.event_days import find_event_day
+from memgraph_rag.answering.question_plans.plan_makers import MakePlans
 from memgraph_rag.answering.question_plans.values import drop_restatement, find_day, holds, normalise_words
 from memgraph_rag.contracts import GraphReader, Models, ReadingContext, ReadingSession
 from memgraph_rag.lexical.timestamps import format_day
@@ -58,7 +59,7 @@ class PartReading:
         make_context: returns the context of a reading for its session.
         is_spent: whether a limit of the whole question is reached, by the nodes and the usage so far.
         refuses: whether what was read for a part is about something else than the part.
-        plans: returns what a model's plan of the question cost so far.
+        plans: the maker of the question's plans, whose cost counts; None without plans.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class PartReading:
         make_context: Callable[[ReadingSession], ReadingContext],
         is_spent: Callable[[Sequence[Step], Usage], bool],
         refuses: Callable[[str, ReadEvidence], bool],
-        plans: Callable[[], Usage],
+        plans: MakePlans | None,
     ) -> None:
         self._models = models
         self._graph = graph
@@ -84,7 +85,7 @@ class PartReading:
     @property
     def usage(self) -> Usage:
         """The cost of all parts, and of the plan."""
-        return self._read_usage + self._plans()
+        return self._read_usage + self._plans.usage if self._plans else self._read_usage
 
     def ask(
         self, question: str, *, event: str = "", accepts: Callable[[str], bool] = bool

@@ -1,6 +1,6 @@
 """Solve a question by its plan: each part is searched and read by itself, and code puts the values together.
 
-It knows how to ask a part by a function, and no model. Invariants: a value is used only if the nodes read for its
+It knows how to ask a part, and no model. Invariants: a value is used only if the nodes read for its
 part contain it; an unfinished plan gives no answer, and the question is then answered like any other.
 """
 
@@ -14,6 +14,7 @@ from memgraph_rag.answering.question_plans.comparison import Comparison
 from memgraph_rag.answering.question_plans.countries import is_same_country
 from memgraph_rag.answering.question_plans.elapsed import DATE_OF, Elapsed, find_elapsed
 from memgraph_rag.answering.question_plans.hops import spell_out_kinship
+from memgraph_rag.answering.question_plans.part_reading import PartReading
 from memgraph_rag.answering.question_plans.plan_makers import MakePlans
 from memgraph_rag.answering.question_plans.values import (
     compare_dates,
@@ -32,18 +33,6 @@ class AskPart(Protocol):
 
     def __call__(self, question: str, /, *, event: str = "") -> Generator[Step | Part, None, Part]:
         """Return the part; with an event, in words of the question, its value is the day of the event."""
-        ...
-
-
-class HopParts(Protocol):
-    """Records the parts of a question, and reads for a part."""
-
-    def keep(self, part: Part, /) -> Part:
-        """Record a part that was asked in another session, and return it."""
-        ...
-
-    def ask(self, question: str, /, *, accepts: Callable[[str], bool]) -> Generator[Step | Part, None, Part]:
-        """Read for a question, yield the steps and the part, and return the part; a value must pass ``accepts``."""
         ...
 
 
@@ -135,7 +124,7 @@ def follow_hops(
     plans: MakePlans,
     ask_again: Callable[[str], Part],
     read: str,
-    parts: HopParts,
+    parts: PartReading,
     is_name: Callable[[str], bool],
 ) -> Generator[Step | Part, None, str | None]:
     """Replace phrases of a question by the names that they describe; yield the parts, and return the new question.
