@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from memgraph_rag.contracts import LanguageModel
 from memgraph_rag.display import show
@@ -38,7 +38,7 @@ class TurnJudging:
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
         own = getattr(model, "judge_turns", None)
-        self._judge: Any = own if callable(own) else partial(write_verdicts, model)
+        self._judge: Callable[[str, Sequence[str]], object] = own if callable(own) else partial(write_verdicts, model)
         self._is_calibrated = False
         self._kept: OrderedDict[tuple[str, str], float] = OrderedDict()
         self._lock = threading.Lock()
@@ -54,8 +54,8 @@ class TurnJudging:
         unknown = [turn for turn in dict.fromkeys(turns) if turn not in known]
         usage = Usage()
         if unknown:
-            verdicts: TurnVerdicts = self._judge(question, unknown)
-            known |= dict(zip(unknown, self._check(verdicts, len(unknown)), strict=True))
+            verdicts = self._check(self._judge(question, unknown), len(unknown))
+            known |= dict(zip(unknown, verdicts.probabilities, strict=True))
             usage, self._is_calibrated = verdicts.usage, verdicts.is_calibrated
         with self._lock:
             for turn in unknown:
@@ -64,17 +64,17 @@ class TurnJudging:
                 self._kept.popitem(last=False)
         return TurnVerdicts(tuple(known[turn] for turn in turns), self._is_calibrated, usage)
 
-    def _check(self, verdicts: object, count: int) -> tuple[float, ...]:
-        numbers: list[float] = []
+    def _check(self, verdicts: object, count: int) -> TurnVerdicts:
+        """Return the verdicts of a model, which may be a user's own, with its probabilities as floats."""
         if isinstance(verdicts, TurnVerdicts) and is_usage(verdicts.usage):
             with suppress(TypeError, ValueError):
-                numbers = [float(number) for number in verdicts.probabilities]
-        if len(numbers) != count or not all(0 <= number <= 1 for number in numbers):
-            raise ModelError(
-                f"Expected {count} verdicts from 0 to 1 of {self._model.name}, got {show(verdicts)}. "
-                "Correct its method judge_turns.", model=self._model.name,
-            )  # fmt: skip
-        return tuple(numbers)
+                numbers = tuple(float(number) for number in verdicts.probabilities)
+                if len(numbers) == count and all(0 <= number <= 1 for number in numbers):
+                    return replace(verdicts, probabilities=numbers)
+        raise ModelError(
+            f"Expected {count} verdicts from 0 to 1 of {self._model.name}, got {show(verdicts)}. "
+            "Correct its method judge_turns.", model=self._model.name,
+        )  # fmt: skip
 
 
 def write_verdicts(model: LanguageModel, question: str, turns: Sequence[str]) -> TurnVerdicts:
