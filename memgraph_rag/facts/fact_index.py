@@ -199,14 +199,15 @@ def group_by_subject(facts: Iterable[Fact]) -> dict[FactKey, list[Fact]]:
 
 def _drop_denied(facts: Sequence[Fact]) -> list[Fact]:
     """Return the values that their speaker does not deny later."""
-    denials: dict[tuple[FactKey, str], list[Fact]] = {}
+    denials: dict[FactKey, list[Fact]] = {}
     for fact in facts:
         if fact.kind == "denial":
-            denials.setdefault((fact.key, fact.form), []).append(fact)
+            denials.setdefault(fact.key, []).append(fact)
     return [
         fact
         for fact in facts
-        if fact.kind == "value" and all(map(fact.is_since, denials.get((fact.key, fact.form), ())))
+        if fact.kind == "value"
+        and all(fact.is_since(each) for each in denials.get(fact.key, ()) if each.form == fact.form)
     ]
 
 
