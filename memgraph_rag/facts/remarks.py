@@ -34,8 +34,9 @@ def write_remarks(index: FactIndex, nodes: Sequence[Node], extent: Extent) -> li
 def _find_standings(index: FactIndex, wanted: Collection[str], extent: Extent) -> dict[str, Standing]:
     """Return the standings of these segments that have rivals, by segment id."""
     known = select_within(index.refresh(), extent)
+    voices = {fact.key[:2] for fact in known if fact.segment_id in wanted}  # (user, speaker)
     standing_by_id: dict[str, Standing] = {}
-    for facts in group_by_subject(known).values():
+    for facts in group_by_subject(fact for fact in known if fact.key[:2] in voices).values():
         if len(facts) < 2 or not any(fact.segment_id in wanted for fact in facts):
             continue
         for (segment_id, _), standing in standings(facts).items():
