@@ -191,7 +191,7 @@ class Reading:
             asked_parts = tuple(parts.parts) if parts.parts and asked.has_stored(parts.trace) else ()
             if written.unmarked:
                 nodes = [*evidence.segments, *self._find_sources(trace)]
-                self._answers.add(written.unmarked, nodes, begun=asked.begun)
+                self._answers.add(written.unmarked, nodes, begun=asked.answers_begun)
             usage = session.usage + parts.usage
             is_spent = asked.find_reached_limit(trace, usage) is not None
             stop = refusal.stop if refusal else read.stop or StopReason.EXHAUSTED
@@ -334,7 +334,7 @@ class Reading:
         text = solved.short if asked.style == "short" else solved.text
         yield text
         evidence = self._evidence(parts.trace, graph)
-        self._answers.add(text, [*evidence.segments], begun=asked.begun)
+        self._answers.add(text, [*evidence.segments], begun=asked.answers_begun)
         written = WrittenAnswer(text, short=solved.short, citations=parts.cite())
         answer = self._make_answer(asked, written, parts.trace, parts.usage, evidence, StopReason.ANSWERABLE)
         yield replace(answer, parts=tuple(parts.parts), plan=solved.plan)
@@ -366,7 +366,7 @@ class Reading:
         written, usage = WrittenAnswer(), told.usage
         if trace:
             written, cost = yield from answer_from_turns(self._models.language, asked.question, asked.style, told)
-            self._answers.add(written.text, [step.node for step in trace], begun=asked.begun)
+            self._answers.add(written.text, [step.node for step in trace], begun=asked.answers_begun)
             usage += cost
         evidence = self._evidence(trace, asked.snapshot.graph)
         stop = StopReason.ANSWERABLE if written.text else StopReason.NOTHING_FOUND

@@ -18,7 +18,13 @@ from memgraph_rag.types import AnswerStyle, Extent, Limits, Step, StopReason, Us
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question under way; ``began``: its start by ``time.perf_counter``, ``begun``: its mark for ``GivenAnswers``."""
+    """A question under way.
+
+    Attributes:
+        plans: the maker of the question's plans; None if the question is not taken apart.
+        started: the time by ``time.perf_counter`` at which the question began.
+        answers_begun: the number that ``GivenAnswers.begin`` returned for the question.
+    """
 
     question: str
     strategy: Strategy
@@ -27,8 +33,8 @@ class Asked:
     style: AnswerStyle
     snapshot: GraphSnapshot
     plans: MakePlans | None
-    began: float
-    begun: int
+    started: float
+    answers_begun: int
 
     @property
     def checks(self) -> bool:
@@ -38,7 +44,7 @@ class Asked:
     @property
     def seconds(self) -> float:
         """The seconds since the question began."""
-        return time.perf_counter() - self.began
+        return time.perf_counter() - self.started
 
     def find_reached_limit(self, trace: Sequence[Step], usage: Usage) -> StopReason | None:
         """Return the stop reason of the limit that is reached, or None."""
