@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
 from memgraph_rag.contracts import Embedder, GraphReader, TokenCounter, cosine_scale, query_vectors
 from memgraph_rag.facts.deeds import find_words
@@ -191,8 +191,7 @@ def _list_plans(facts: Iterable[Fact], now: date) -> Iterator[_Candidate]:
 
 
 def _take_newest(candidates: Iterable[_Candidate]) -> list[_Candidate]:
-    found = [each for each, _ in zip(candidates, range(_MOST_OF_SECTION), strict=False)]
-    return sorted(found, key=lambda each: each.said, reverse=True)
+    return sorted(islice(candidates, _MOST_OF_SECTION), key=lambda each: each.said, reverse=True)
 
 
 def _sort_key(fact: Fact) -> tuple[float, str, int]:
