@@ -120,7 +120,7 @@ def _ratio(above: np.ndarray, below: np.ndarray, axis: int) -> np.ndarray:
 def _bootstrap(samples: Sequence[ArrayLike], statistic: Callable[..., np.ndarray]) -> Interval:
     arrays = [np.asarray(sample, float) for sample in samples]
     if len(arrays[0]) < 2:
-        raise ValueError(f"Expected at least 2 questions, got {len(arrays[0])}: one says nothing of how far it is off.")
+        raise ValueError(f"Expected at least 2 questions, got {len(arrays[0])}: an interval needs two.")
     # "BCa" has no answer where all values are equal, which for a share of few questions happens.
     result = bootstrap(
         arrays, statistic, paired=True, vectorized=True, n_resamples=RESAMPLES, method="percentile", batch=1_000,

@@ -215,8 +215,8 @@ class Scorecard:
             parts.append(told)
             paid = {method: self.questions_to_pay(method) for method in self.methods if method in self._ours}
             parts += [
-                f"{method} has saved, against reading the whole, what building took after {count:.1f} questions on a "
-                "document."
+                f"After {count:.1f} questions on a document, {method} has saved the tokens of building, compared with "
+                f"{_WHOLE}."
                 for method, count in paid.items()
                 if count is not None
             ]

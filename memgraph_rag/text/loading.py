@@ -108,8 +108,8 @@ def load(
 
 def _make_reading_error(exc: Exception) -> DocumentError:
     return DocumentError(
-        f"Expected a source that can be read, got {type(exc).__name__} ({as_line(str(exc))[:120]}) on the way. "
-        "Save it anew, as text (UTF-8)."
+        f"Expected a source that can be read, got the error {type(exc).__name__} ({as_line(str(exc))[:120]}). "
+        "Save it again as text (UTF-8)."
     )
 
 

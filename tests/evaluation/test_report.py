@@ -70,7 +70,7 @@ def test_questions_that_pay_for_building_are_counted() -> None:
     assert card.questions_to_pay("pecan") == pytest.approx(5000 / 2500)
     assert card.questions_to_pay("full_context") is None
     table = card.markdown()
-    assert "pecan has saved, against reading the whole, what building took after 2.0 questions on a document." in table
+    assert "After 2.0 questions on a document, pecan has saved the tokens of building, compared with" in table
     assert "Building, a document: 4,000 tokens read, 1,000 written, 7.0 model calls, 60.0 s, 10.0 TFLOP." in table
     assert scorecard(pecan=6).questions_to_pay("pecan") is None, "the whole was not read"
     nothing = Scorecard(FOLDER, outcomes("pecan", 3, tokens=5), [], ours=("pecan",))
