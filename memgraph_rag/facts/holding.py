@@ -147,10 +147,14 @@ def _put_asked_first(
 
 
 def _move_first(results: list[Evidence], first: Sequence[str], find: Find) -> list[Evidence]:
+    return [*_take_results(results, first, find), *(item for item in results if item.segment.id not in set(first))]
+
+
+def _take_results(results: Sequence[Evidence], segment_ids: Sequence[str], find: Find) -> list[Evidence]:
+    """Return the results of these segments, in this order; those that are not among ``results`` are read."""
     results_by_id = {item.segment.id: item for item in results}
-    results_by_id |= find([segment_id for segment_id in first if segment_id not in results_by_id])
-    moved = [results_by_id[segment_id] for segment_id in first if segment_id in results_by_id]
-    return [*moved, *(item for item in results if item.segment.id not in set(first))]
+    results_by_id |= find([segment_id for segment_id in segment_ids if segment_id not in results_by_id])
+    return [results_by_id[segment_id] for segment_id in segment_ids if segment_id in results_by_id]
 
 
 def _exchange_newest(
@@ -184,12 +188,9 @@ def _insert_rivals(results: list[Evidence], standing_by_id: Mapping[str, Standin
     if place is None:
         return results
     rivals = [rival.segment_id for rival in standing_by_id[results[place].segment.id].rivals]
-    results_by_id = {item.segment.id: item for item in results}
-    results_by_id |= find([segment_id for segment_id in rivals if segment_id not in results_by_id])
-    rival_results = [results_by_id[segment_id] for segment_id in rivals if segment_id in results_by_id]
     head = [item for item in results[: place + 1] if item.segment.id not in rivals]
     tail = [item for item in results[place + 1 :] if item.segment.id not in rivals]
-    return [*head, *rival_results, *tail]
+    return [*head, *_take_results(results, rivals, find), *tail]
 
 
 def _is_contradicted(standing_by_id: Mapping[str, Standing], item: Evidence) -> bool:
