@@ -18,7 +18,6 @@ from memgraph_rag.text.injection import addresses_model
 from memgraph_rag.text.links import list_unsupported_links
 from memgraph_rag.types import AnswerWarning, Citation, Segment, Step, WarningKind
 
-_MOST_SUPPORT = 256  # segments of the evidence
 _MOST_CITED = 16  # segments that can be cited, those with the largest weight: their sentences are embedded
 _PLACED = {".pdf", ".pptx", ".xlsx"}
 _PAGE_END = "\f"  # as ``text.pdf`` writes it
@@ -47,7 +46,7 @@ def gather_evidence(trace: Sequence[Step], graph: GraphReader, embedder: Embedde
     Only a limited number of segments, those with the largest weight, is returned, and only the first of them can be
     quoted. Documents that were forgotten have no key. Without steps everything is empty.
     """
-    weighted = find_support(trace, graph, most=_MOST_SUPPORT) if trace else []
+    weighted = find_support(trace, graph) if trace else []
     segments = [segment for segment, _ in weighted]
     records = graph.documents(sorted({segment.document_id for segment in segments})) if segments else []
     keys = {record.id: record.key for record in records}

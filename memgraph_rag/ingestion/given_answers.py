@@ -18,8 +18,6 @@ from memgraph_rag.types import Node, Question
 _MOST_SENTENCES = 20_000
 """The most sentences of this process; the oldest are dropped first."""
 
-_MOST_SUPPORT = 256  # segments of a kept question that are compared with the sentences of its answer
-
 
 class GivenAnswers:
     """The sentences of earlier answers in one namespace. Several threads may use it.
@@ -99,6 +97,6 @@ class GivenAnswers:
             return {}
         cited = [citation.segment_id for citation in answer.citations]
         read: dict[str, Node] = {node.id: node for node in self.store.nodes(cited)}
-        read |= {segment.id: segment for segment, _ in find_support(answer.trace, self.store, most=_MOST_SUPPORT)}
+        read |= {segment.id: segment for segment, _ in find_support(answer.trace, self.store)}
         read |= {step.node.id: step.node for step in answer.trace if not step.node.level}
         return find_origins(self.store.namespace, answer.text, list(read.values()), answer.citations)

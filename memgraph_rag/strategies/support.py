@@ -16,11 +16,12 @@ from heapq import nsmallest
 from memgraph_rag.contracts import GraphReader
 from memgraph_rag.types import Overview, Segment, Step
 
+_MOST_SUPPORT = 256  # segments that are returned
 _FOLLOWED = 512  # nodes of a level; the root of a library is above the whole memory
 
 
-def find_support(trace: Sequence[Step], graph: GraphReader, *, most: int = 16) -> list[tuple[Segment, float]]:
-    """Return the segments that support what was read with their weights, heaviest first, ties by id; at most ``most``.
+def find_support(trace: Sequence[Step], graph: GraphReader) -> list[tuple[Segment, float]]:
+    """Return the segments that support what was read with their weights, heaviest first, ties by id; at most 256.
 
     They are the read segments and the segments below other read nodes. A read node weighs 1 / sqrt(position). Nodes
     that were chosen by a score come first, in the order of reading. The others, such as a start set or a whole
@@ -28,8 +29,10 @@ def find_support(trace: Sequence[Step], graph: GraphReader, *, most: int = 16) -
     """
     chosen = [step for step in trace if step.score]
     others = sorted((step for step in trace if not step.score), key=lambda step: -step.attention)
-    weights = {step.node.id: place**-0.5 for place, step in enumerate([*chosen, *others], 1)}
-    return _take_heaviest(_pass_down(trace, weights, graph), graph, most)
+    own = {step.node.id: place**-0.5 for place, step in enumerate([*chosen, *others], 1)}
+    weights = _pass_down(trace, own, graph)
+    heaviest = sorted(weights, key=lambda node_id: (-weights[node_id], node_id))[:_MOST_SUPPORT]
+    return [(node, weights[node.id]) for node in graph.nodes(heaviest) if isinstance(node, Segment)]
 
 
 def _pass_down(trace: Sequence[Step], own: Mapping[str, float], graph: GraphReader) -> dict[str, float]:
@@ -62,8 +65,3 @@ def _share_spans(report: Overview) -> dict[str, float]:
         shares[span.segment_id] = shares.get(span.segment_id, 0.0) + 1 / span_count
     total = sum(shares.values())
     return {segment_id: share / total for segment_id, share in shares.items()}
-
-
-def _take_heaviest(weights: Mapping[str, float], graph: GraphReader, most: int) -> list[tuple[Segment, float]]:
-    heaviest = sorted(weights, key=lambda node_id: (-weights[node_id], node_id))[:most]
-    return [(node, weights[node.id]) for node in graph.nodes(heaviest) if isinstance(node, Segment)]
