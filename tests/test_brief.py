@@ -101,6 +101,12 @@ def test_brief_has_at_most_the_asked_tokens(memory: Memory, most: int) -> None:
     assert bool(text) == (most > 1)
 
 
+def test_long_turn_without_spaces_is_in_the_brief() -> None:
+    with Memory(":memory:", **options(layers=(), segment_tokens=1000)) as opened:
+        opened.session(user="ann", session="one").add([{"role": "user", "content": "昨天我们去了海边" * 40}])
+        assert 240 in {line.end - line.start for line in opened.brief().lines}
+
+
 def test_brief_about_a_subject_leaves_others_out(memory: Memory) -> None:
     text = memory.brief(about="the database of the shop", at="2026-05-14").text
     assert "Postgres" in text

@@ -86,7 +86,7 @@ class Briefs:
             segments = [item.segment for item in self._search.find(about, k=_MOST_LAST, extent=extent)]
         for segment in [each for each in segments if not is_machine(each.speaker)] or segments:
             words = segment.text[head_length(segment.text, segment.speaker) :].strip()
-            quote = words[:_MOST_CHARACTERS].rpartition(" ")[0] if len(words) > _MOST_CHARACTERS else words
+            quote = words if len(words) <= _MOST_CHARACTERS else words[:_MOST_CHARACTERS].rsplit(maxsplit=1)[0]
             if quote:
                 text = f"{_write_bracket(segment.speaker, segment.time)}{' '.join(quote.split())}"
                 yield _Candidate(
