@@ -64,7 +64,7 @@ _ORDERS = re.compile(
             rf"(?:{_SOURCES}|places?|addresses|answers?)\b",
             # "Note to the assistant", "Dear AI", "instructions for language models"
             rf"\b(?:note|attention|message|instructions?|notice)s?,?\s+(?:to|for)\s+(?:the\s+|all\s+|any\s+)?{_READER}\b",
-            rf"\b(?:dear|attention|hey|hello)\s*,?\s+(?:ai|{_READER[3:]}\b",
+            rf"\b(?:dear|attention|hey|hello)\s*,?\s+{_READER}\b",
             rf"\b{_READER}\s+(?:that are |who are )?reading this\b",
             r"\byou are now an?\b|\bas an?\s+(?:\w+\s+){0,2}(?:language model|ai|assistant|chat ?bot)\b"
             rf"{_RUN}{{0,20}}\byou\b",
