@@ -11,6 +11,7 @@ from calendar import monthrange
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from typing import Literal
 
 from memgraph_rag.lexical import dates
@@ -119,6 +120,11 @@ def finishes(done: str, task: str) -> bool:
     >>> finishes("I booked the flight", "I still need to book the flight to Rome"), finishes("I paid", "I need to run")
     (True, False)
     """
-    words = {stem(word) for word in keywords(done)}
-    common = words & {stem(word) for word in keywords(task)}
+    words = _list_stems(done)
+    common = words & _list_stems(task)
     return bool(common) and len(common) >= _LEAST_COMMON * len(words)
+
+
+@lru_cache(maxsize=4096)  # each task is compared with each report
+def _list_stems(text: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in keywords(text))
