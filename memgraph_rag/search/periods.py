@@ -26,7 +26,6 @@ class AsOf:
     """The part of a namespace that was said within a time span.
 
     Attributes:
-        extent: the time span.
         segments: ids of the segments that were said in the time span.
         documents: ids of the documents that have such a segment.
         whole: ids of the documents whose segments were all said in the time span. A point or overview counts only if
@@ -34,7 +33,6 @@ class AsOf:
             segments that a point sums up.
     """
 
-    extent: Extent
     segments: frozenset[str]
     documents: frozenset[str]
     whole: frozenset[str]
@@ -64,7 +62,6 @@ def select_period(index: NamespaceIndex, extent: Extent) -> AsOf:
     """
     spans = list(index.group_by_time(extent))
     return AsOf(
-        extent,
         segments=frozenset(segment_id for _, segment_ids, _ in spans for segment_id in segment_ids),
         documents=frozenset(document_id for document_id, _, _ in spans),
         whole=frozenset(document_id for document_id, _, is_whole in spans if is_whole),
