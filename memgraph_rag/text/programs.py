@@ -28,12 +28,11 @@ _LONGEST_SIGNATURE = 160
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A function, class or the like: ``[start, end)`` with the comments above it, its signature, and its nesting."""
+    """A function, class or the like: ``[start, end)`` with the comments above it, and its signature."""
 
     start: int
     end: int
     signature: str
-    depth: int
 
 
 def definitions(text: str, name: str) -> list[Definition]:
@@ -54,8 +53,8 @@ def definitions(text: str, name: str) -> list[Definition]:
         return []
     places = list(accumulate((len(character.encode("utf-8", "surrogatepass")) for character in text), initial=0))
     return [
-        Definition(bisect_right(places, start) - 1, bisect_right(places, end) - 1, signature, depth)
-        for start, end, signature, depth in _walk(tree.root_node, encoded, 0)
+        Definition(bisect_right(places, start) - 1, bisect_right(places, end) - 1, signature)
+        for start, end, signature in _walk(tree.root_node, encoded, 0)
     ]
 
 
@@ -68,7 +67,7 @@ def scopes(text: str, name: str, starts: Iterable[int]) -> list[str]:
     ]
 
 
-def _walk(node: Node, encoded: bytes, depth: int) -> Iterator[tuple[int, int, str, int]]:
+def _walk(node: Node, encoded: bytes, depth: int) -> Iterator[tuple[int, int, str]]:
     above: Node | None = None  # the first of the comments and attributes directly before a child
     for child in node.children:
         if "comment" in child.type or child.type in ("attribute_item", "decorator", "annotation"):
@@ -78,7 +77,7 @@ def _walk(node: Node, encoded: bytes, depth: int) -> Iterator[tuple[int, int, st
         body = inner.child_by_field_name("body") or next((part for part in inner.children if "body" in part.type), None)
         if body is not None and _DEFINITION.search(inner.type) and child.end_point[0] > child.start_point[0]:
             signature = encoded[inner.start_byte : body.start_byte].decode("utf-8", "replace")
-            yield (above or child).start_byte, child.end_byte, as_line(signature)[:_LONGEST_SIGNATURE], depth
+            yield (above or child).start_byte, child.end_byte, as_line(signature)[:_LONGEST_SIGNATURE]
             if depth < _MOST_DEPTH:
                 yield from _walk(body, encoded, depth + 1)
         above = None
