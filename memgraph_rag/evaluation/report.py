@@ -39,9 +39,8 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Our method minus the best other method in one metric, paired by question, in percentage points."""
+    """A method minus the best other method in one metric, paired by question, in percentage points."""
 
-    ours: str
     best: str
     interval: Interval
 
@@ -133,7 +132,7 @@ class Scorecard:
             return None
         arrays = [np.array([pairs[question_id] for question_id in both]).T for pairs in (mine, theirs)]
         (ours, of_ours), (best_of, of_best) = arrays
-        return Difference(method, best, ratio_difference((100 * ours, of_ours), (100 * best_of, of_best)))
+        return Difference(best, ratio_difference((100 * ours, of_ours), (100 * best_of, of_best)))
 
     def cost(self, method: str) -> Cost:
         """Return the mean cost of a question by a method. A question that ended in an error counts with cost 0."""
