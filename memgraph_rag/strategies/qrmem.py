@@ -25,7 +25,7 @@ from memgraph_rag.errors import SettingsError
 from memgraph_rag.lexical.names import normalise
 from memgraph_rag.strategies.flat import Chosen, read_in_order
 from memgraph_rag.strategies.frontier import MOST_NAMING, Finding, MentionFrontier, RelationFrontier
-from memgraph_rag.strategies.reflection import ASKED_NAMES, MISSING_NAMES, GeneratedVerdict, ask
+from memgraph_rag.strategies.reflection import ASKED_NAMES, MISSING_NAMES, ask, judge_reading
 from memgraph_rag.strategies.token_budget import start_set
 from memgraph_rag.strategies.working_set import WorkingSet
 from memgraph_rag.types import Segment, Step, StopReason, entity_id
@@ -170,9 +170,32 @@ class Qrmem:
         first = _find_first(task, entity_ids)
         start = start_set(first, context.session, context.limits, most_tokens=self._start_tokens, leaves_room=False)
         if start:
-            working_set = WorkingSet(context, most_tokens=self._most_tokens)
-            verdict = GeneratedVerdict(context.session, tells_reason=self._reflects)
-            yield from _read_rounds(self._guide(task, entity_ids), start, working_set, verdict, self._rounds)
+            yield from self._read_rounds(self._guide(task, entity_ids), start, context)
+
+    def _read_rounds(
+        self, guide: _Guide, start: Sequence[Segment], context: ReadingContext
+    ) -> Iterator[tuple[Step, ...]]:
+        """Yield the steps of algorithm 1: ask for the verdict, and read what the guide finds until it is enough."""
+        working_set = WorkingSet(context, most_tokens=self._most_tokens)
+        steps = working_set.begin(start)
+        guide.begin(working_set.read)
+        for left in range(self._rounds, -1, -1):
+            is_enough, missing = judge_reading(context.session)
+            if is_enough:
+                yield (*steps[:-1], replace(steps[-1], stop=StopReason.ANSWERABLE))
+                return
+            if working_set.is_spent:
+                yield tuple(steps)
+                return
+            reason = missing if left and self._reflects else ""
+            findings = guide.find(reason, working_set.read) if left else []
+            stop = None
+            if not findings or not working_set.can_hold(findings[0]):
+                stop = StopReason.WINDOW if findings else StopReason.EXHAUSTED if left else StopReason.MAX_ROUNDS
+            yield (*steps[:-1], replace(steps[-1], reason=reason, stop=stop))
+            if stop is not None:
+                return
+            steps = list(_take_findings(working_set, findings))
 
     def _guide(self, task: _Task, entity_ids: Sequence[str]) -> _Guide:
         graph, documents = task.context.graph, task.context.documents
@@ -294,31 +317,6 @@ def _read_expansion(task: _Task, entity_ids: Sequence[str], rounds: int) -> Iter
     evidence_list = context.search.find(query, k=_MOST_EXPANDED, documents=context.documents)
     chosen = [Chosen(evidence.segment, evidence.score) for evidence in evidence_list]
     yield from read_in_order(chosen, context, reason=wanted)
-
-
-def _read_rounds(
-    guide: _Guide, start: Sequence[Segment], working_set: WorkingSet, verdict: GeneratedVerdict, rounds: int
-) -> Iterator[tuple[Step, ...]]:
-    """Yield the steps of algorithm 1: ask for the verdict, and read what the guide finds until the model has enough."""
-    steps = working_set.begin(start)
-    guide.begin(working_set.read)
-    for left in range(rounds, -1, -1):
-        verdict.judge()
-        if verdict.is_enough:
-            yield (*steps[:-1], replace(steps[-1], stop=StopReason.ANSWERABLE))
-            return
-        if working_set.is_spent:
-            yield tuple(steps)
-            return
-        reason = verdict.describe_missing() if left else ""
-        findings = guide.find(reason, working_set.read) if left else []
-        stop = None
-        if not findings or not working_set.can_hold(findings[0]):
-            stop = StopReason.WINDOW if findings else StopReason.EXHAUSTED if left else StopReason.MAX_ROUNDS
-        yield (*steps[:-1], replace(steps[-1], reason=reason, stop=stop))
-        if stop is not None:
-            return
-        steps = list(_take_findings(working_set, findings))
 
 
 def _take_findings(working_set: WorkingSet, findings: Sequence[Finding]) -> Iterator[Step]:

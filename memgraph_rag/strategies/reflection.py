@@ -39,39 +39,19 @@ def find_yes_threshold(session: ReadingSession, given: float | None = None) -> f
     return session.calibration.yes_threshold if session.calibration else UNCALIBRATED_YES
 
 
-class GeneratedVerdict:
-    """The model's judgement in its own words: -2 if the nodes read so far are enough, else -1 and the missing fact.
+def judge_reading(session: ReadingSession) -> tuple[bool, str]:
+    """Ask the model for its verdict on all nodes read so far: return whether they are enough, and the missing fact.
 
-    A reply in another form is requested again, as ``ask`` does. Without a reply in this form reading is not enough.
-
-    Args:
-        tells_reason: whether ``describe_missing`` returns the reason.
+    The model replies -2 if the nodes are enough, else -1 and the missing fact. A reply in another form is requested
+    again, as ``ask`` does. Without a reply in this form reading is not enough. The missing fact is in the model's
+    words; it is empty if the model named none. If the nodes are enough, it is the model's answer.
 
     Source: QRMeM, algorithm 1, lines 4 to 7, and appendix E (``Action: -1`` and ``-2``), in our own words.
     """
-
-    def __init__(self, session: ReadingSession, *, tells_reason: bool = True) -> None:
-        self._session = session
-        self._tells_reason = tells_reason
-        self._reason = ""
-        self.is_enough = False
-        """Whether the model's last verdict was -2."""
-
-    def judge(self) -> None:
-        """Ask the model for its verdict on all nodes read so far. It replaces the last verdict.
-
-        Without a reply in the right form reading is not enough, and no reason is known.
-        """
-        reply = _VERDICT_FORM.match(ask(self._session, _VERDICT, is_usable=_is_verdict))
-        self.is_enough = reply is not None and reply["action"] == "-2"
-        self._reason = reply["rest"] if reply is not None else ""
-
-    def describe_missing(self) -> str:
-        """Return the missing fact in the model's words; empty if the model named none or ``tells_reason`` is off.
-
-        If ``is_enough``, return the model's answer instead.
-        """
-        return self._reason if self._tells_reason and _says_something(self._reason) else ""
+    reply = _VERDICT_FORM.match(ask(session, _VERDICT, is_usable=_is_verdict))
+    if reply is None:
+        return False, ""
+    return reply["action"] == "-2", reply["rest"] if _says_something(reply["rest"]) else ""
 
 
 def _is_verdict(line: str) -> bool:

@@ -23,7 +23,7 @@ from typing import ClassVar
 from memgraph_rag.contracts import GraphReader, ReadingContext, ReadingSession
 from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.strategies.node_lines import NodeLines
-from memgraph_rag.strategies.reflection import GeneratedVerdict, ask
+from memgraph_rag.strategies.reflection import ask, judge_reading
 from memgraph_rag.strategies.scope import documents_to_walk
 from memgraph_rag.strategies.token_budget import take_fitting
 from memgraph_rag.systems.baselines.memory_tree import MEMORY_TREE, even_groups, first_words
@@ -81,7 +81,6 @@ class MemWalker:
         Without given documents, at most eight take part. Reading ends if the model says that the text answers the
         question, after ``leaves`` parts, or if no way is left. The reason of the first step of a part is its summary.
         """
-        verdict = GeneratedVerdict(context.session)
         lines, before, count = NodeLines(context), None, 0
         roots = [_tree(document_id, context.graph) for document_id in documents_to_walk(question, context)]
         for part in self._walk(_Part("", [root for root in roots if root is not None]), context.session):
@@ -91,9 +90,9 @@ class MemWalker:
                 continue
             attention = context.session.append(lines.write(nodes, after=before)).tolist()
             p_yes = context.session.probability_of_yes()
-            verdict.judge()
+            is_enough, _ = judge_reading(context.session)
             before, count = nodes[-1], count + 1
-            stop = StopReason.ANSWERABLE if verdict.is_enough else None
+            stop = StopReason.ANSWERABLE if is_enough else None
             if stop is None and count == self._leaves:
                 stop = StopReason.MAX_ROUNDS
             steps = [
