@@ -17,10 +17,10 @@ from memgraph_rag.cli.app import COMMANDS
 
 SYSTEMS = PACKAGE / "systems"
 
-MOST_LINES, MOST_MODULES = 73_558, 498
+MOST_LINES, MOST_MODULES = 73_390, 494
 """Of the package without its systems. The aim was 40,000 in 270; a commit that raises a number says what for, and
 ``git log -L "/^MOST_LINES/,+1:tests/test_shape.py"`` lists what was said."""
-MOST_LINES_OF_SYSTEMS = 7_698
+MOST_LINES_OF_SYSTEMS = 7_695
 """The aim was 5,500."""
 
 MOST_FILES = 25
