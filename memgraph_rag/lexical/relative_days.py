@@ -38,9 +38,12 @@ _FORM = re.compile(
     | in[ ]{_NUMBER.replace("number", "ahead")}[ ]{_UNIT.replace("unit", "ahead_unit")}(?:['’][ ]time)?
     | (?P<which>last|next|this|this[ ]coming|this[ ]past)[ ]
       (?P<what>{"|".join(_WEEKDAYS)}|week(?:end)?|month|year|{"|".join(_MONTHS)})
-    )\b(?![ ](?:of|in)[ ]\d{{4}})""".replace("a couple of", "a[ ]couple[ ]of"),
+    )\b(?![ ](?:of|in)[ ]\d{{4}}|[ ]or[ ](?:so|two|three)\b)""".replace("a couple of", "a[ ]couple[ ]of"),
     re.IGNORECASE | re.VERBOSE,
 )
+_LONGER = re.compile(r"(?:\w[-–]|\d[.,]|\b(?:or|to|half|than|hundred and|(?:day|week|month|year)s? and) )$", re.I)
+"""What stands before a number that is only a part: "1.5 weeks ago", "half a year ago", "two or three days ago"."""
+_MOST_BEFORE = 12
 _MOST = 16  # results of one text
 
 
@@ -66,6 +69,8 @@ def relative_days(text: str, said: str) -> tuple[RelativeDays, ...]:
 def find_relative_days(text: str, day: date) -> Iterator[tuple[int, int, RelativeDays]]:
     """Yield start, end and days of each expression in a text that was said on ``day``; see ``relative_days``."""
     for match in _FORM.finditer(text):
+        if match["ago"] and _LONGER.search(text[max(0, match.start() - _MOST_BEFORE) : match.start()]):
+            continue
         try:
             first, last = _read_span(match, day)
         except (ValueError, OverflowError):  # before the year 1
