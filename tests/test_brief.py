@@ -147,6 +147,9 @@ def test_plan_is_due_on_the_last_day_that_it_names() -> None:
     assert str(due_day("The exam is on February 29", "2023-03-01")) == "2024-02-29"
     assert str(due_day("The exam is on February 29", "2096-03-01")) == "2104-02-29"
     assert due_day("I must send it", "2026-05-12") is None
+    assert due_day("I need to answer Tom's mail from yesterday", "2026-05-12") is None, "it stays open"
+    assert due_day("I must renew the pass that expired on 2026-04-01", "2026-05-12") is None
+    assert str(due_day("The exam on 2026-05-11 is over", "2026-05-12")) == "2026-05-11"
     assert not finishes("I fixed the login bug", "I need to renew my passport")
 
 

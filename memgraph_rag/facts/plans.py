@@ -24,12 +24,15 @@ PlanKind = Literal["task", "decision", "done"]
 
 _MONTH = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 _I = r"(?:i|we)(?:['’](?:ve|m|re|ll))?(?: (?:still|also|really|now|just|already|finally|both|all|have|had|am|are))*"
+_EVENT = (
+    r"(?:the |my |our )?(?:[\w-]+ ){0,3}(?:deadline|due date|appointment|exam|interview|meeting|release|launch|flight)"
+    r"(?: [\w-]+){0,5}? (?:is|are|on|by)\b"
+)
 _TASK = re.compile(
     rf"{_I} (?:need to|have to|has to|got to|must|should|ought to|owe)\b|"
     r"(?:please )?(?:remind me|do not let me forget|don['’]t let me forget) (?:to|about|of)\b|"
     r"(?:to-?do|open|next(?: steps?)?|still (?:open|missing|to do)|left to do)\b ?(?:is|are|:|-)|"
-    r"(?:the |my |our )?(?:[\w-]+ ){0,3}(?:deadline|due date|appointment|exam|interview|meeting|release|launch|flight)"
-    r"(?: [\w-]+){0,5}? (?:is|are|on|by)\b",
+    rf"{_EVENT}",
     re.IGNORECASE,
 )
 _INTENTION = re.compile(
@@ -93,17 +96,24 @@ def plans(text: str) -> Iterator[Plan]:
 def due_day(text: str, said: str) -> date | None:
     """Return the latest day that a plan names; None without one. ``said`` is the day or time of the text, in ISO 8601.
 
+    A day before the text is due only for an event: what one needs to do may be about something of the past.
+
     >>> due_day("I must send it by next Friday", "2026-05-12"), due_day("the exam is on June 3", "2026-05-12")
     (datetime.date(2026, 5, 15), datetime.date(2026, 6, 3))
+    >>> due_day("I need to answer the mail from yesterday", "2026-05-12")
     """
+    moment = read(said)
+    today = date.fromisoformat(moment[:10]) if moment else None
     days = [days.last for days in relative_days(text, said)]
     terms = dates.list_day_terms(text)
     for term in terms:
         match = _ANY_YEAR.fullmatch(term)
         if _DATED.fullmatch(term):
             days.append(date.fromisoformat(term))
-        elif match and f"any-{match[1]}-{match[2]}" in terms and (moment := read(said)):
-            days += filter(None, [_next_such_day(date.fromisoformat(moment[:10]), int(match[1]), int(match[2]))])
+        elif match and f"any-{match[1]}-{match[2]}" in terms and today:
+            days += filter(None, [_next_such_day(today, int(match[1]), int(match[2]))])
+    if today and not re.match(_EVENT, text, re.IGNORECASE):
+        days = [day for day in days if day >= today]
     return max(days, default=None)
 
 
