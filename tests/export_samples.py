@@ -97,6 +97,7 @@ def gemini(folder: Path) -> Path:
             "activityControls": ["Gemini Apps Activity"],
             "safeHtmlItem": [{"html": "<p>The <b>redwood</b>.</p>"}],
         },
+        {"header": "Gemini Apps", "title": "Used an Assistant feature", "time": "2024-05-01T10:05:00.000Z"},
         {"header": "YouTube", "title": "Watched a film", "time": "2024-05-01T11:00:00.000Z", "products": ["YouTube"]},
     ]
     path = folder / "Takeout" / "My Activity" / "Gemini Apps" / "MyActivity.json"

@@ -6,6 +6,7 @@ is not read: choose JSON. Source: the shape as read by purarue/google_takeout_pa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
@@ -18,7 +19,7 @@ from memgraph_rag.text.markup import read_html
 from memgraph_rag.types import Document, Failure, Message
 
 _PRODUCTS = ("Gemini", "Bard")
-_PROMPTED = "Prompted "  # in English; in other languages the title is kept whole
+_PROMPTED = re.compile("^Prompted[ \u00a0]")  # in English; in other languages the title is kept whole
 
 
 def matches(files: ExportFiles) -> bool:
@@ -27,8 +28,13 @@ def matches(files: ExportFiles) -> bool:
 
 
 def read(files: ExportFiles) -> Iterator[Document | Failure]:
-    """Yield a document for each day of Gemini's activity, with the prompts and answers as turns."""
+    """Yield a document for each day of Gemini's activity, with the prompts and answers as turns.
+
+    Where titles are in English, another title ("Used an Assistant feature") is a notice.
+    """
     entries = [entry for name in _names(files) for entry in _entries(files, name)]
+    if any(_PROMPTED.match(str(entry.get("title"))) for entry in entries):
+        entries = [entry if _PROMPTED.match(str(entry.get("title"))) else {**entry, "title": ""} for entry in entries]
     dated = sorted(entries, key=lambda entry: str(entry["time"]))
     days = [list(group) for _, group in groupby(dated, key=lambda entry: str(entry["time"])[:10])]
     yield from read_all(days, _convert, "gemini day")
@@ -54,7 +60,7 @@ def _convert(day: list[Mapping[str, Any]]) -> Iterator[Document]:
 
 
 def _messages(entry: Mapping[str, Any]) -> Iterator[Message | None]:
-    yield make_message("user", str(entry.get("title", "")).removeprefix(_PROMPTED), entry["time"])
+    yield make_message("user", _PROMPTED.sub("", str(entry.get("title", "")), count=1), entry["time"])
     for item in entry.get("safeHtmlItem") or ():
         try:
             yield make_message("assistant", read_html(str(item["html"]), Path("MyActivity.json"))[0], entry["time"])
