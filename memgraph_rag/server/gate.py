@@ -18,8 +18,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from memgraph_rag.server.problems import answer_problem
 from memgraph_rag.server.results import Problem
 
-LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
-
 MOST_BODY = 40 * 2**20  # bytes of a request: the longest text of ``Memory.add``, 32 MiB, with its escapes
 
 _NO_TOKEN = Problem(
@@ -51,7 +49,7 @@ _WRONG_HOST = Problem(
     "name of a proxy: memgraph-rag serve --allow-host NAME.",
 )
 
-_LOCAL = re.compile(rf"({'|'.join(map(re.escape, LOCAL_HOSTS))})(:\d{{1,5}})?")
+_LOCAL = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?")
 
 
 class Gate:

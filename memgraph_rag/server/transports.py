@@ -31,7 +31,7 @@ from memgraph_rag.server import HOST, PATH
 from memgraph_rag.server.connections import BoundedConnection, most_waiting
 from memgraph_rag.server.console.operations import OPERATIONS, OWNER_OPERATIONS
 from memgraph_rag.server.console.pages import page_routes
-from memgraph_rag.server.gate import LOCAL_HOSTS, MOST_BODY, Gate
+from memgraph_rag.server.gate import MOST_BODY, Gate
 from memgraph_rag.server.memories import Memories
 from memgraph_rag.server.problems import answer_unrouted
 from memgraph_rag.server.rest import ROUTE, RestApi
@@ -116,17 +116,11 @@ def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = (), may_wri
         allowed_hosts: further valid names in ``Host`` and ``Origin``, for a proxy in front of this server.
         may_write: whether the console offers to add, correct and forget. A token may do so anyway.
     """
-    names = (*(f"{host}:*" for host in LOCAL_HOSTS), *LOCAL_HOSTS, *allowed_hosts)
-    security = TransportSecuritySettings(
-        enable_dns_rebinding_protection=True,
-        allowed_hosts=list(names),
-        allowed_origins=[f"http://{name}" for name in names] + [f"https://{host}" for host in allowed_hosts],
-    )
     app = server.streamable_http_app(
         streamable_http_path=PATH,
-        transport_security=security,
+        # ``Gate`` checks Host and Origin of each request.
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         max_request_body_size=MOST_BODY,
-        host=HOST,
     )
     is_owner = server.services.owner is not None
     operations = (BRIEF, *OPERATIONS, *(OWNER_OPERATIONS if is_owner else ()))
