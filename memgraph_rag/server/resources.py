@@ -15,13 +15,12 @@ from mcp.server.mcpserver.resources import ResourceSecurity
 from mcp.types import Resource as ListedResource
 from pydantic import Field
 
-from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, MemgraphRagError, QuestionNotFound
 from memgraph_rag.server.console.one_file import write_page
-from memgraph_rag.server.console.readings import read_inside
+from memgraph_rag.server.console.readings import find_question, read_inside
 from memgraph_rag.server.explanations import explain
 from memgraph_rag.server.results import KeptQuestion, StoredDocument
-from memgraph_rag.server.services import Call
+from memgraph_rag.server.services import Call, find_services
 from memgraph_rag.server.tools import PAGE_OF_LOOK
 
 if TYPE_CHECKING:
@@ -125,20 +124,15 @@ def _listing(server: MemoryServer, forms: Callable[[Memory], list[dict[str, Any]
 
 
 def _document(name: str, call: Call) -> str:
-    return _read(lambda: call.request_context.lifespan_context.memory.get(name).text)
+    return _read(lambda: find_services(call).memory.get(name).text)
 
 
 def _question(name: str, call: Call) -> str:
-    def form() -> str:
-        for question in call.request_context.lifespan_context.memory.questions(name):
-            return _json(_question_form(question))
-        raise QuestionNotFound(f"Expected the id or text of a kept question, got {show(name)}. Name another question.")
-
-    return _read(form)
+    return _read(lambda: _json(_question_form(find_question(find_services(call).memory, name))))
 
 
 def _page(name: str, call: Call) -> str:
-    memory = call.request_context.lifespan_context.memory
+    memory = find_services(call).memory
     return _read(lambda: write_page(read_inside(memory, memory.around(name))))
 
 

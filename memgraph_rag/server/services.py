@@ -85,3 +85,8 @@ class Services:
 
 Call = Context[Services, Any]
 """The context of a tool, a resource or a prompt."""
+
+
+def find_services(call: Call) -> Services:
+    """Return the services of the server that runs a call."""
+    return call.request_context.lifespan_context

@@ -6,10 +6,11 @@ another. Arguments are limited here or checked by ``Memory``. A tool that is not
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from itertools import accumulate
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from anyio import to_thread
@@ -19,7 +20,8 @@ from pydantic import BaseModel, Field
 
 from memgraph_rag import Answer, AsyncMemory, Limits, Memory, Step, __version__
 from memgraph_rag.display import show
-from memgraph_rag.errors import DocumentError, DocumentNotFound, QuestionNotFound, SettingsError
+from memgraph_rag.errors import DocumentError, DocumentNotFound, SettingsError
+from memgraph_rag.server.console.readings import find_question
 from memgraph_rag.server.results import (
     Answered,
     Briefed,
@@ -32,7 +34,7 @@ from memgraph_rag.server.results import (
     StoredDocument,
     Surroundings,
 )
-from memgraph_rag.server.services import Call, Services
+from memgraph_rag.server.services import Call, Services, find_services
 from memgraph_rag.types import Part
 
 PAGE_OF_LOOK = "ui://memgraph_rag"
@@ -87,10 +89,19 @@ def remember(
         DocumentError: both or neither of text and messages are given, or an error of ``Memory.add``.
     """
     source = _source(text, messages)
-    services = _services(call)
-    memory = services.memory
     owned_metadata = _add_owner(metadata, user=user, session=session)
-    receipt = memory.add(source, key=key or None, title=title or None, metadata=owned_metadata)
+    return store(call, source, key=key or None, title=title or None, metadata=owned_metadata)
+
+
+def store(call: Call, source: str | Path | Sequence[Mapping[str, Any]], **options: Any) -> Remembered:
+    """Store a source in the caller's memory, and queue the layers that are built in the background.
+
+    Args:
+        options: further arguments of ``Memory.add``, whose errors are raised.
+    """
+    services = find_services(call)
+    memory = services.memory
+    receipt = memory.add(source, **options)
     following = services.memories.follow(memory, receipt)
     return Remembered.model_validate({**receipt.as_dict(), "layers_to_follow": following})
 
@@ -162,7 +173,7 @@ def recall(
 
     The best passage is always returned. Later passages are left out even if they would fit.
     """
-    memory = _services(call).memory
+    memory = find_services(call).memory
     scope = scope_fields(documents=documents, user=user, session=session, where=where, since=since, until=until, at=at)
     evidence = memory.search(query, k=k, mode=mode, min_relevance=min_relevance, judge=judge, **scope)
     totals = list(accumulate(item.tokens for item in evidence))
@@ -226,7 +237,7 @@ async def ask(
     """Answer a question, and report each step as progress. A cancelled call stops after the current step."""
     read, progress, is_writing = 0, 0, False
     items = stream_answer(
-        _services(call),
+        find_services(call),
         question,
         style=style,
         documents=documents,
@@ -305,14 +316,11 @@ def confirm(
     Raises:
         MemgraphRagError: the document, the question or the user's documents do not exist.
     """
-    memory = _services(call).memory
+    memory = find_services(call).memory
     if user or session:
         what = _describe_all(memory, name, user, session)
     elif kind == "question":
-        kept = memory.questions(name)
-        if not kept:
-            raise QuestionNotFound(f"Expected the text or id of a kept question, got {show(name)}. Name another one.")
-        what = f"the kept question “{kept[0].text[:120]}”"
+        what = f"the kept question “{find_question(memory, name).text[:120]}”"
     else:
         (record,) = memory.documents(documents=[name])
         title = f" “{record.title[:120]}”" if record.title else ""
@@ -349,7 +357,7 @@ def forget(
     session: OfSession = "",
 ) -> Forgotten:
     """Remove a document, a question or a user's documents; remove nothing if the user refused or gave no answer."""
-    memory = _services(call).memory
+    memory = find_services(call).memory
     if not (isinstance(confirmation, AcceptedElicitation) and confirmation.data.forget):
         refused_kind = "user" if user else kind
         return Forgotten(name=name or user, kind=refused_kind, forgotten=False, documents=0, segments=0, questions=0)
@@ -379,7 +387,7 @@ def list_documents(
     limit: Annotated[int, Field(description="The most documents of a page.", ge=1, le=_MOST_PAGE)] = 50,
 ) -> DocumentList:
     """Return the first ``limit`` documents with keys greater than ``after``, sorted by key, and the number of all."""
-    memory = _services(call).memory
+    memory = find_services(call).memory
     scope = scope_fields(user=user, session=session, where=where, since=since, until=until)
     records = memory.scoped(**scope).documents(after=after, limit=limit + 1, contains=contains)
     page = records[:limit]
@@ -401,7 +409,7 @@ def look(
     most: Annotated[int, Field(description="The most neighbours of each kind.", ge=1, le=_MOST_LOOK)] = 20,
 ) -> Surroundings:
     """Return the neighbourhood of a thing in the graph, with at most ``most`` passages; ``left_out`` counts others."""
-    neighbourhood = _services(call).memory.around(name, kind=kind, most=most)
+    neighbourhood = find_services(call).memory.around(name, kind=kind, most=most)
     form = Surroundings.model_validate(neighbourhood.as_dict())
     if (unseen := len(form.passages) - most) > 0:
         form.left_out["passages"] = form.left_out.get("passages", 0) + unseen
@@ -411,7 +419,7 @@ def look(
 
 def status(*, call: Call) -> Status:
     """Return the counts of the caller's namespace, and the state of its background work."""
-    services = _services(call)
+    services = find_services(call)
     memory = services.memory
     stats, backlog = memory.status(), services.memories.backlog(memory.namespace)
     records = memory.documents() if backlog.layers else []
@@ -440,17 +448,13 @@ def brief(
 ) -> Briefed:
     """Return what to know before a conversation; see ``Memory.brief``."""
     scope = scope_fields(user=user, session=session, at=at)
-    written = _services(call).memory.brief(max_tokens=max_tokens, about=about or None, **scope)
+    written = find_services(call).memory.brief(max_tokens=max_tokens, about=about or None, **scope)
     return Briefed.model_validate(written.as_dict())
 
 
 def scope_fields(**fields: Any) -> dict[str, Any]:
     """Return the fields of a scope, None for each that is missing. An empty list stays: it matches no document."""
     return {name: None if value == "" else value for name, value in fields.items()}
-
-
-def _services(call: Call) -> Services:
-    return call.request_context.lifespan_context
 
 
 def _can_elicit(call: Call) -> bool:

@@ -34,8 +34,8 @@ from memgraph_rag.server.console.results import (
     WholeDocument,
 )
 from memgraph_rag.server.results import Remembered
-from memgraph_rag.server.services import Call, Owner
-from memgraph_rag.server.tools import Metadata, Mode, Names, Session, ToolEntry, User, hints, scope_fields
+from memgraph_rag.server.services import Call, Owner, find_services
+from memgraph_rag.server.tools import Metadata, Mode, Names, Session, ToolEntry, User, hints, scope_fields, store
 
 if TYPE_CHECKING:
     from memgraph_rag import Memory
@@ -155,17 +155,13 @@ def add_file(
     Raises:
         DocumentError: the content is no base 64, or the file cannot be read as text.
     """
-    services = call.request_context.lifespan_context
-    memory = services.memory
     with TemporaryDirectory() as folder:
         file = Path(folder) / (_UNSAFE.sub("_", Path(name).name)[-_MOST_FILE_NAME:].strip(". ") or "file")
         file.write_bytes(_decode(content))
         try:
-            receipt = memory.add(file, key=key or name, metadata=metadata)
+            return store(call, file, key=key or name, metadata=metadata)
         except DocumentError as error:  # the caller knows no path of this machine
             raise DocumentError(str(error).replace(str(file), file.name)) from error
-    following = services.memories.follow(memory, receipt)
-    return Remembered.model_validate({**receipt.as_dict(), "layers_to_follow": following})
 
 
 def _decode(content: str) -> bytes:
@@ -177,7 +173,7 @@ def _decode(content: str) -> bytes:
 
 def failures(*, call: Call) -> FailureList:
     """Return the last calls over REST that failed by the server's fault since its start, newest first."""
-    services = call.request_context.lifespan_context
+    services = find_services(call)
     return FailureList(failures=services.failures.list_failures(services.caller_namespace()))
 
 
@@ -216,13 +212,13 @@ def _list_tokens(owner: Owner, *, made: str = "") -> Tokens:
 
 
 def _owner(call: Call) -> Owner:
-    owner = call.request_context.lifespan_context.owner
+    owner = find_services(call).owner
     assert owner is not None  # the operations exist only with one
     return owner
 
 
 def _memory(call: Call) -> Memory:
-    return call.request_context.lifespan_context.memory
+    return find_services(call).memory
 
 
 def _entry(function: Callable[..., Any], title: str, **effects: bool) -> ToolEntry:

@@ -110,20 +110,29 @@ def _make_kept_line(kept: Question) -> KeptLine:
     )
 
 
+def find_question(memory: Memory, name: str) -> Question:
+    """Return the kept question with an id or a text.
+
+    Raises:
+        QuestionNotFound: no kept question has this id or text.
+    """
+    if kept := memory.questions(name):
+        return kept[0]
+    raise QuestionNotFound(f"Expected the id or text of a kept question, got {show(name)}. Name another question.")
+
+
 def read_question(memory: Memory, name: str) -> WalkedQuestion:
     """Return a kept question with its answer and all that was read for it, in order.
 
     Raises:
         QuestionNotFound: no kept question has this id or text.
     """
-    for kept in memory.questions(name):
-        form = kept.as_dict()
-        trace = form["answer"]["trace"]
-        read = sorted({step["document_id"] for step in trace} - {""})
-        keys = {record.id: record.key for record in memory.documents(documents=read)}
-        steps = [{**step, "document_key": keys.get(step["document_id"], "")} for step in trace]
-        return WalkedQuestion.model_validate({**form, "answer": {**form["answer"], "trace": steps}})
-    raise QuestionNotFound(f"Expected the id or text of a kept question, got {show(name)}. Name another question.")
+    form = find_question(memory, name).as_dict()
+    trace = form["answer"]["trace"]
+    read = sorted({step["document_id"] for step in trace} - {""})
+    keys = {record.id: record.key for record in memory.documents(documents=read)}
+    steps = [{**step, "document_key": keys.get(step["document_id"], "")} for step in trace]
+    return WalkedQuestion.model_validate({**form, "answer": {**form["answer"], "trace": steps}})
 
 
 def read_inside(memory: Memory, neighbourhood: Neighbourhood) -> dict[str, Any]:
