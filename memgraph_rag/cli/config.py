@@ -8,6 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from memgraph_rag.cli import json_output, render, sanitize
 from memgraph_rag.cli.options import Json, Place
 from memgraph_rag.settings import NAMES, SECRETS, Origin, Settings, project_file, user_file
@@ -25,15 +27,13 @@ def config(place: Place, as_json: Json = False) -> None:
     if as_json:
         json_output.write_json([_form(name, value, origins.get(name)) for name, value in values.items()])
         return
-    out = render.to_stdout()
     rows = [
         (name, "" if value is None else value, str(origins[name]) if name in origins else "default")
         for name, value in values.items()
     ]
-    out.print(render.table(("setting", "value", "from"), rows))
-    project = project_file()
-    out.print(f"\nProject's file: {sanitize.label(str(project or 'none'))}")
-    out.print(f"Your file: {sanitize.label(str(user_file()))}{'' if user_file().exists() else ' (not there)'}")
+    render.to_stdout().print(render.table(("setting", "value", "from"), rows))
+    typer.echo(f"\nProject's file: {sanitize.label(str(project_file() or 'none'))}")
+    typer.echo(f"Your file: {sanitize.label(str(user_file()))}{'' if user_file().exists() else ' (not there)'}")
 
 
 def _show_value(settings: Settings, name: str) -> Any:

@@ -45,7 +45,8 @@ def demo(
     If nothing changed since the last run, its answers are shown again. --store and --namespace name others.
     """
     out, story, place = render.to_stdout(), read_story(), _demo_place(place)
-    out.print(f"[bold]{_TITLE}[/bold], {len(story.text):,} characters → {place.store}", soft_wrap=True)
+    out.print(_TITLE, style="bold", end="")
+    typer.echo(f", {len(story.text):,} characters → {place.store}")
     with Bars(forced=True) as bars, place.open(progress=bars) as memory:
         if fresh and any(record.key == story.key for record in memory.documents()):
             memory.forget(story.key)  # and the kept questions with it

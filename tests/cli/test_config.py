@@ -56,6 +56,14 @@ def test_config_is_a_table_for_people(cli, project: Path) -> None:
     assert "memgraph_rag.toml (not there)" in shown
 
 
+def test_path_of_settings_is_printed_as_it_is(cli, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = project / "[bold]:fire:"
+    folder.mkdir()
+    (folder / "memgraph_rag.toml").write_text(TOML, "utf-8")
+    monkeypatch.chdir(folder)
+    assert f"Project's file: {folder / 'memgraph_rag.toml'}\n" in cli("config").stdout
+
+
 def test_config_opens_no_memory(cli, project: Path, opened) -> None:
     cli("config")
     assert opened == []
