@@ -48,12 +48,12 @@ _KINDS = {"segment": "text", "point": "point", "overview": "overview"}
 
 def to_stdout() -> Console:
     """Return a console for results on standard output; 160 columns wide if that is no terminal."""
-    return Console(width=None if sys.stdout.isatty() else _WIDTH_OF_A_PIPE, highlight=False)
+    return Console(width=None if sys.stdout.isatty() else _WIDTH_OF_A_PIPE, highlight=False, emoji=False)
 
 
 def to_stderr() -> Console:
     """Return a console for everything else on standard error; 160 columns wide if that is no terminal."""
-    return Console(stderr=True, width=None if sys.stderr.isatty() else _WIDTH_OF_A_PIPE, highlight=False)
+    return Console(stderr=True, width=None if sys.stderr.isatty() else _WIDTH_OF_A_PIPE, highlight=False, emoji=False)
 
 
 def pluralise(count: int, what: str) -> str:

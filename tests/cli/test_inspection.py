@@ -100,6 +100,13 @@ def test_show_a_node_with_its_text_and_place(cli, fox) -> None:
     assert "document_key  fox" in shown
 
 
+def test_text_of_a_node_is_printed_word_for_word(cli) -> None:
+    text = "Ann wrote :fire: and [bold]fox[/bold] at 10:30:45."
+    cli("add", "-", text=text)
+    (entry,) = cli.json("search", "fox")
+    assert cli("show", entry["segment_id"]).stdout.endswith(f"\n{text}\n")
+
+
 def test_show_of_an_unknown_name_lists_accepted_names(cli) -> None:
     assert cli("show", "nobody", status=1).stderr.startswith("DocumentNotFound: Expected the key or id of a document")
 
