@@ -261,10 +261,8 @@ def forget(
                 render.print_outcomes([receipt])
             return
         memory.forget(question=document)
-    if as_json:
-        json_output.write_json({"question": document, "action": "forgotten"})
-    else:
-        render.to_stdout().print(sanitize.label(f"forgotten  {document}"), markup=False, soft_wrap=True)
+    form = {"question": document, "action": "forgotten"}
+    render.write_result(form, f"forgotten  {document}", as_json=as_json)
 
 
 def _forget_user(place: Place, user: str, session: str | None, *, as_json: bool) -> None:
@@ -275,4 +273,4 @@ def _forget_user(place: Place, user: str, session: str | None, *, as_json: bool)
         return
     if not render.print_outcomes(receipts):
         whose = user if session is None else f"{user}, session {session}"
-        render.to_stdout().print(sanitize.label(f"nothing is stored of {whose}"), markup=False, soft_wrap=True)
+        typer.echo(sanitize.label(f"nothing is stored of {whose}"))

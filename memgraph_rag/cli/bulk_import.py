@@ -11,7 +11,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from memgraph_rag.cli import json_output, render, sanitize
+import typer
+
+from memgraph_rag.cli import json_output, sanitize
 from memgraph_rag.cli.options import Place
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
@@ -86,11 +88,10 @@ def _show(files: BulkFiles, *, as_json: bool, command: str = "") -> None:
         return
     what, where = ("written", f"{files.folder}  ") if command else ("imported", "")
     numbers = "  ".join(f"{name}: {number}" for name, number in counts.items())
-    render.to_stdout().print(sanitize.label(f"{what:<10} {where}{numbers}"), markup=False, soft_wrap=True)
+    typer.echo(sanitize.label(f"{what:<10} {where}{numbers}"))
     if command:
-        shown = (
+        typer.echo(
             f"\nStop the database {show(files.database)}, whose content is replaced, and "
             f"run:\n{sanitize.plain(command)}\nThen start it, and open it once: memgraph-rag status. That builds the "
             "indexes."
         )
-        render.to_stdout().print(shown, markup=False, soft_wrap=True, highlight=False)

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from memgraph_rag.cli import json_output, render, sanitize
+from memgraph_rag.cli import json_output, sanitize
 from memgraph_rag.cli.options import Json, Place
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.display import show
@@ -87,7 +87,7 @@ def _calibrate_cosines(settings: Settings, sets: Sequence[LabelledSet], out: Pat
         for kind, knots in calibration.knots.items()
     ]
     text = "\n".join([f"{embedder.name}, by {', '.join(calibration.data)}", *lines, f"Written to {path}"])
-    render.to_stdout().print(sanitize.plain(text), markup=False, soft_wrap=True)
+    typer.echo(sanitize.plain(text))
 
 
 def _calibrate_weights(
@@ -171,4 +171,4 @@ def _show(calibration: HeadCalibration | YesCalibration, path: Path, *, as_json:
         f"right {figures['yes_accuracy']}",
         f"Written to {path}",
     ]
-    render.to_stdout().print(sanitize.plain("\n".join(lines)), markup=False, soft_wrap=True)
+    typer.echo(sanitize.plain("\n".join(lines)))

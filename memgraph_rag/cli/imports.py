@@ -147,5 +147,4 @@ def _show_summary(name: str, path: Path, outcomes: Sequence[Receipt | Failure]) 
         notes.update({} if isinstance(outcome, Failure) else outcome.notes)
     counts: dict[str, Any] = {"conversations": len(outcomes), **actions, **notes}
     numbers = "  ".join(f"{what}: {count:,}" for what, count in counts.items())
-    line = sanitize.label(f"imported   {name}  {show(path)}  {numbers}")
-    render.to_stdout().print(line, markup=False, soft_wrap=True)
+    typer.echo(sanitize.label(f"imported   {name}  {show(path)}  {numbers}"))

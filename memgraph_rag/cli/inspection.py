@@ -104,7 +104,7 @@ def brief(
     if as_json:
         json_output.write_json(written.as_dict())
     elif written.lines:
-        render.to_stdout().print(sanitize.plain(written.text), markup=False, soft_wrap=True)
+        typer.echo(sanitize.plain(written.text))
     else:
         render.to_stderr().print("Nothing is known.")
 
@@ -142,7 +142,7 @@ def show(
     if as_json:
         json_output.write_json(neighbourhood.as_dict())
     elif html is not None:
-        render.to_stdout().print(sanitize.label(f"written    {html}"), markup=False, soft_wrap=True)
+        typer.echo(sanitize.label(f"written    {html}"))
     else:
         from memgraph_rag.cli.listing import listing
 
@@ -166,10 +166,9 @@ def _show_node(form: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         json_output.write_json(form)
         return
-    out, text = render.to_stdout(), form.pop("text")
-    out.print(render.facts(form))
-    out.print()
-    out.print(sanitize.plain(text), markup=False, soft_wrap=True)
+    text = form.pop("text")
+    render.to_stdout().print(render.facts(form))
+    typer.echo(f"\n{sanitize.plain(text)}")
 
 
 def _write_page(path: Path, memory: Memory, neighbourhood: Neighbourhood) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from memgraph_rag.cli import json_output, render, sanitize
+from memgraph_rag.cli import render
 from memgraph_rag.cli.options import Json, Place, SessionOf, UserOf
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.display import show
@@ -56,11 +56,8 @@ def export_file(
         number = _to_stdout(write) if file == _STREAM else write(file)
     if file == _STREAM:
         return
-    if as_json:
-        json_output.write_json({"file": str(file), "documents": number})
-    else:
-        text = sanitize.label(f"exported   {file}  documents: {number}")
-        render.to_stdout().print(text, markup=False, soft_wrap=True)
+    form = {"file": str(file), "documents": number}
+    render.write_result(form, f"exported   {file}  documents: {number}", as_json=as_json)
 
 
 def _to_stdout(write: Callable[[Path], int]) -> int:
@@ -84,10 +81,7 @@ def purge(place: Place, as_json: Json = False) -> None:
     with place.open_existing() as memory:
         store = memory.settings.store
         memory.maintenance.purge()
-    if as_json:
-        json_output.write_json({"store": store, "purged": True})
-    else:
-        render.to_stdout().print(sanitize.label(f"purged     {store}"), markup=False, soft_wrap=True)
+    render.write_result({"store": store, "purged": True}, f"purged     {store}", as_json=as_json)
 
 
 def reembed(place: Place, as_json: Json = False) -> None:
@@ -103,11 +97,8 @@ def reembed(place: Place, as_json: Json = False) -> None:
         number = memory.maintenance.reembed(wanted)
         schema = memory.status()["schema"]
     result = {"embedder": schema["embedder"], "dimension": schema["dimension"], "documents": number}
-    if as_json:
-        json_output.write_json(result)
-    else:
-        line = f"embedded   by {result['embedder']} ({result['dimension']} dimensions)  documents: {number}"
-        render.to_stdout().print(sanitize.plain(line), markup=False, soft_wrap=True)
+    line = f"embedded   by {result['embedder']} ({result['dimension']} dimensions)  documents: {number}"
+    render.write_result(result, line, as_json=as_json)
 
 
 class _StoredEmbedder:

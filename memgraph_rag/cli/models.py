@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from memgraph_rag.cli import json_output, render, sanitize
+from memgraph_rag.cli import json_output, render
 from memgraph_rag.cli.options import Json
 from memgraph_rag.cli.sanitize import line
 from memgraph_rag.display import show
@@ -65,7 +65,5 @@ def _fetch(wanted: str, *, as_json: bool) -> None:
     files = f"{count} file{'s' * (count != 1)}, {download.size / 1e6:,.0f} MB, to {place}"
     typer.echo(f"downloading {files}" if count else f"nothing to download: all is in {place}", err=True)
     name = download.fetch().name
-    if as_json:
-        json_output.write_json({"recognizer": name, "folder": str(download.folder), "bytes": download.size})
-        return
-    render.to_stdout().print(sanitize.label(f"ready      {name}"), markup=False, soft_wrap=True)
+    form = {"recognizer": name, "folder": str(download.folder), "bytes": download.size}
+    render.write_result(form, f"ready      {name}", as_json=as_json)

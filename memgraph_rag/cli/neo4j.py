@@ -7,18 +7,18 @@ line and an exit status.
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from memgraph_rag import Settings
-from memgraph_rag.cli.sanitize import label, plain
+from memgraph_rag.cli.json_output import write_json
+from memgraph_rag.cli.options import Json
+from memgraph_rag.cli.render import facts
+from memgraph_rag.cli.sanitize import plain
 from memgraph_rag.stores.neo4j import server as neo4j_server
 from memgraph_rag.stores.neo4j.distribution import LTS, NEWEST
 from memgraph_rag.stores.neo4j.server import RunningServer
@@ -27,7 +27,7 @@ app = typer.Typer(
     help="Run a real Neo4j with Browser on this machine, without Docker.", no_args_is_help=True, rich_markup_mode="rich"
 )
 
-_out = Console(soft_wrap=True)
+_out = Console(soft_wrap=True, emoji=False)
 _err = Console(stderr=True, soft_wrap=True)
 
 Home = Annotated[
@@ -83,12 +83,12 @@ def stop(*, home: Home = None) -> None:
 def status(
     *,
     home: Home = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Show whether Neo4j is running, and its addresses."""
     server = neo4j_server.status(home)
     if as_json:
-        typer.echo(json.dumps({"running": server is not None, **(_facts(server) if server else {})}))
+        write_json({"running": server is not None, **(_facts(server) if server else {})})
     elif server is None:
         _print(f"Neo4j is not running. Start it: memgraph-rag neo4j start{_home_option(home)}")
     else:
@@ -118,9 +118,5 @@ def _facts(server: RunningServer) -> dict[str, str | int]:
 
 def _describe(server: RunningServer) -> None:
     _out.print(f"Neo4j {server.version} {'is running' if server.was_running else 'was started'}.")
-    table = Table.grid(padding=(0, 2))
-    table.add_row("Bolt", server.bolt_uri)
-    table.add_row("Browser", server.browser_url)
-    table.add_row("User", server.user)
-    table.add_row("Folder", Text(label(str(server.home))))
-    _out.print(table)
+    places = {"Bolt": server.bolt_uri, "Browser": server.browser_url, "User": server.user, "Folder": server.home}
+    _out.print(facts(places))

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -54,6 +55,14 @@ def to_stdout() -> Console:
 def to_stderr() -> Console:
     """Return a console for everything else on standard error; 160 columns wide if that is no terminal."""
     return Console(stderr=True, width=None if sys.stderr.isatty() else _WIDTH_OF_A_PIPE, highlight=False, emoji=False)
+
+
+def write_result(form: object, line: str, *, as_json: bool) -> None:
+    """Print a result on standard output: its plain form as JSON for programs, or one line for people."""
+    if as_json:
+        write_json(form)
+    else:
+        typer.echo(label(line))
 
 
 def pluralise(count: int, what: str) -> str:
