@@ -13,7 +13,7 @@ import socket
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 from pickle import PicklingError
@@ -115,6 +115,12 @@ class RayPool:
         self._address = address
         self._wants_gpu = device == "auto" or device.startswith("cuda")
 
+    @cached_property
+    def _ray(self) -> Any:
+        import ray  # pyright: ignore[reportMissingImports]
+
+        return ray
+
     @property
     def ahead(self) -> int:
         """The number of groups that are begun before the first of them is written: two for each worker."""
@@ -142,15 +148,13 @@ class RayPool:
         self._settling = [worker.settle.remote() for worker in self._workers]
 
     def __enter__(self) -> Self:
-        import ray  # pyright: ignore[reportMissingImports]
-
-        self._is_own_connection = not ray.is_initialized()
+        self._is_own_connection = not self._ray.is_initialized()
         if self._is_own_connection:
-            _connect(self._address)
-        resources = ray.cluster_resources()
+            _connect(self._ray, self._address)
+        resources = self._ray.cluster_resources()
         gpus = int(resources.get("GPU", 0)) if self._wants_gpu else 0
         self._most_workers = gpus or max(1, int(resources.get("CPU", 1)))
-        self._worker_class = ray.remote(num_cpus=1, num_gpus=1 if gpus else 0)(_Worker)
+        self._worker_class = self._ray.remote(num_cpus=1, num_gpus=1 if gpus else 0)(_Worker)
         self._files: deque[_Task] = deque()
         self._groups: deque[_Task] = deque()
         self._running: dict[Any, tuple[_Task, Any]] = {}
@@ -164,14 +168,12 @@ class RayPool:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        import ray  # pyright: ignore[reportMissingImports]
-
         if kind is None and self._settling:
-            ray.wait(self._settling, num_returns=len(self._settling), timeout=_ANSWER_SECONDS)
+            self._ray.wait(self._settling, num_returns=len(self._settling), timeout=_ANSWER_SECONDS)
         for worker in (*self._workers, *self._starting.values()):
-            ray.kill(worker)
+            self._ray.kill(worker)
         if self._is_own_connection:
-            ray.shutdown()
+            self._ray.shutdown()
 
     def _begin(self, task: _Task) -> Callable[[], list[Any]]:
         """Queue a task, and return a function that waits for the outcome of each item."""
@@ -215,12 +217,10 @@ class RayPool:
         Raises:
             ClusterError: workers die repeatedly.
         """
-        import ray  # pyright: ignore[reportMissingImports]
-
         waiting = [*self._starting, *self._running]
         if waiting and timeout_s is None:
-            ray.wait(waiting)
-        done, _ = ray.wait(waiting, num_returns=len(waiting), timeout=0) if waiting else ([], [])
+            self._ray.wait(waiting)
+        done, _ = self._ray.wait(waiting, num_returns=len(waiting), timeout=0) if waiting else ([], [])
         for reference in done:
             if reference in self._starting:
                 self._note_start(reference, self._starting.pop(reference))
@@ -229,11 +229,9 @@ class RayPool:
         self._dispatch()
 
     def _note_start(self, reference: Any, worker: Any) -> None:
-        import ray  # pyright: ignore[reportMissingImports]
-
         try:
-            ray.get(reference)
-        except ray.exceptions.RayError as error:
+            self._ray.get(reference)
+        except self._ray.exceptions.RayError as error:
             self._make_death_error([], error)
         else:
             self._workers.append(worker)
@@ -241,15 +239,13 @@ class RayPool:
 
     def _note_outcomes(self, reference: Any, task: _Task, worker: Any) -> None:
         """Record the outcomes of a task. If its worker died, queue the task again, up to ``_MOST_TRIES`` times."""
-        import ray  # pyright: ignore[reportMissingImports]
-
         try:
-            task.outcomes = ray.get(reference)
-        except ray.exceptions.RayTaskError as error:
+            task.outcomes = self._ray.get(reference)
+        except self._ray.exceptions.RayTaskError as error:
             task.error = error
-        except ray.exceptions.RayError as error:
+        except self._ray.exceptions.RayError as error:
             self._workers.remove(worker)
-            ray.kill(worker)  # the worker may still run on a node that is out of reach
+            self._ray.kill(worker)  # the worker may still run on a node that is out of reach
             if task.tries < _MOST_TRIES:
                 self._queue(task).appendleft(task)
             else:
@@ -262,15 +258,13 @@ class RayPool:
 
     def _finish(self, task: _Task) -> list[Any]:
         """Wait for a task, and return the outcome of each item. If its workers died, try each item alone."""
-        import ray  # pyright: ignore[reportMissingImports]
-
         self._collect()
         while task.outcomes is None and task.error is None:
             self._collect(timeout_s=None)
         if task.outcomes is not None:
             self._deaths = 0
             return task.outcomes
-        if isinstance(task.error, ray.exceptions.RayTaskError):
+        if isinstance(task.error, self._ray.exceptions.RayTaskError):
             raise task.error.cause from task.error  # the error that a builder in this process would raise
         death = self._make_death_error(task.names, task.error)
         if len(task.items) == 1:
@@ -337,15 +331,13 @@ def _iterate_loaded(batch: Sequence[_Asked], texts: Callable[[], list[Any]]) -> 
             yield load_request(asked.request, lambda _, text=text: text)
 
 
-def _connect(address: str) -> None:
+def _connect(ray: Any, address: str) -> None:
     """Connect to a cluster. "auto" starts a cluster on this machine if none runs.
 
     Raises:
         ClusterError: no cluster answers at the address.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    import ray  # pyright: ignore[reportMissingImports]
-
     if address != _AUTO:
         _require_answer(address)
     options = {"log_to_driver": False, "logging_level": "ERROR"}

@@ -215,7 +215,7 @@ def test_model_that_cannot_be_sent_is_refused(open_memory: OpenMemory) -> None:
 
 def test_cluster_that_does_not_answer_is_our_error() -> None:
     with pytest.raises(ClusterError, match=r"Expected a Ray cluster at 127\.0\.0\.1:9, got no answer"):
-        ray_pool._connect("127.0.0.1:9")
+        ray_pool._connect(ray, "127.0.0.1:9")
 
 
 @pytest.mark.parametrize("address", ["", "nowhere", "ray://head:10001", "head:", "a b:1", True])
