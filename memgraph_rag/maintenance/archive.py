@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, fields
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -35,7 +35,7 @@ from memgraph_rag.maintenance import archive_overviews
 from memgraph_rag.maintenance.file_replacement import replace_file
 from memgraph_rag.stores.layer_rows import KINDS, ArchivedRows
 from memgraph_rag.stores.layer_rows.archived import Ids, Number, Packed, Places, Scalar, pack, unpack
-from memgraph_rag.stores.shared.document_reader import iterate_graphs
+from memgraph_rag.stores.shared.document_reader import DOCUMENTS_TOGETHER, iterate_graphs
 from memgraph_rag.types import DocumentGraph, DocumentRecord, OverviewRows, Segment
 
 T = TypeVar("T")
@@ -48,6 +48,7 @@ _VERSION = 1
 _MARK = f'"{_FORMAT}"'.encode()
 _SHORT_LINE_BYTES = 2**16  # the largest length of a line without a document
 _MOST_SPOOLED_BYTES = 2**36  # the largest size of an archive from a pipe; most disks have less space
+_OVERVIEWS_TOGETHER = 500
 _ROW_BEGINS = re.compile(rb'\{"sha256":"[0-9a-f]{64}","(?:document|overview)":\{')
 _ROW_LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})","(document|overview)":(\{.*\})\}')
 
@@ -241,19 +242,22 @@ class Archive:
             raise _damage_error(self._path, numbers.total() + 2, "the end or some documents are missing")
         return numbers["document"]
 
-    def read(self, *, namespace: str) -> Iterator[DocumentGraph]:
-        """Yield the documents of a verified archive, in its order, with the ids of a namespace; no overviews."""
-        for place, line in enumerate(self._lines(), 1):
-            match = _ROW_LINE.fullmatch(line)
-            if match and match[2] == b"document":
-                yield _parse_document(self._path, place, match[3], namespace)
+    def read(self, *, namespace: str) -> Iterator[list[DocumentGraph]]:
+        """Yield the documents of a verified archive in groups, in its order, with the ids of a namespace."""
+        graphs = self._parse_rows(b"document", _parse_document, namespace)
+        return iter(lambda: list(islice(graphs, DOCUMENTS_TOGETHER)), [])
 
     def read_overviews(self, *, namespace: str) -> Iterator[OverviewRows]:
-        """Yield the overviews of a verified archive, the lowest level first, with the ids of a namespace."""
+        """Yield the overviews of a verified archive in groups, the lowest level first, with the ids of a namespace."""
+        overviews = self._parse_rows(b"overview", _parse_overview, namespace)
+        groups = iter(lambda: list(islice(overviews, _OVERVIEWS_TOGETHER)), [])
+        return map(archive_overviews.join_overviews, groups)
+
+    def _parse_rows(self, kind: bytes, parse: Callable[[Path, int, bytes, str], T], namespace: str) -> Iterator[T]:
         for place, line in enumerate(self._lines(), 1):
             match = _ROW_LINE.fullmatch(line)
-            if match and match[2] == b"overview":
-                yield _parse_overview(self._path, place, match[3], namespace)
+            if match and match[2] == kind:
+                yield parse(self._path, place, match[3], namespace)
 
     def _lines(self) -> Iterator[bytes]:
         with _convert_os_errors(self._path), os.fdopen(os.dup(self._descriptor), "rb") as file:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 from memgraph_rag.contracts import Embedder, EntityRecognizer, GraphStore
@@ -15,12 +15,9 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError, StoreError
 from memgraph_rag.maintenance import archive
 from memgraph_rag.maintenance.archive_check import check_as_added
-from memgraph_rag.maintenance.archive_overviews import join_overviews
 from memgraph_rag.stores.shared import write_checks
-from memgraph_rag.stores.shared.document_reader import DOCUMENTS_TOGETHER, count_graph_rows, iterate_graphs
+from memgraph_rag.stores.shared.document_reader import count_graph_rows, iterate_graphs
 from memgraph_rag.types import Action, DocumentGraph, Receipt
-
-_OVERVIEWS_TOGETHER = 500
 
 
 def import_documents(
@@ -37,9 +34,7 @@ def import_documents(
         SchemaMismatch: another embedder made the embeddings of the archive.
     """
     file = open_and_check(path, embedder, recognizer)
-    graphs = file.read(namespace=store.namespace)
-    groups = iter(lambda: list(islice(graphs, DOCUMENTS_TOGETHER)), [])
-    receipts = (receipt for group in groups for receipt in _store_group(store, group))
+    receipts = (receipt for group in file.read(namespace=store.namespace) for receipt in _store_group(store, group))
     return chain(receipts, _store_overviews(store, file))
 
 
@@ -59,9 +54,8 @@ def open_and_check(path: Path, embedder: Embedder, recognizer: EntityRecognizer)
 
 def _store_overviews(store: GraphStore, file: archive.Archive) -> Iterator[Receipt]:
     """Store the overviews. Yield nothing, because overviews have no receipts."""
-    overviews = file.read_overviews(namespace=store.namespace)
-    for group in iter(lambda: list(islice(overviews, _OVERVIEWS_TOGETHER)), []):
-        store.write_overviews(join_overviews(group), as_of=store.version())
+    for rows in file.read_overviews(namespace=store.namespace):
+        store.write_overviews(rows, as_of=store.version())
     yield from ()
 
 

@@ -10,17 +10,13 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 
 from memgraph_rag.contracts import Embedder, EntityRecognizer, GraphStore
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.ingestion.all_overviews import OVERVIEWS_TOGETHER
 from memgraph_rag.maintenance import archive_import
-from memgraph_rag.maintenance.archive_overviews import join_overviews
 from memgraph_rag.stores.neo4j.bulk import BulkFiles, BulkWriter
-from memgraph_rag.stores.shared.document_reader import DOCUMENTS_TOGETHER
 
 _ROOM = 8
 """Required disk space, as a multiple of the archive's size."""
@@ -44,12 +40,10 @@ def write_bulk_files(
     with _new_files(folder), BulkWriter(
         folder, **target, embedder=embedder.name, dimension=embedder.dimension
     ) as writer:  # fmt: skip
-        graphs = file.read(namespace=store.namespace)
-        for group in iter(lambda: list(islice(graphs, DOCUMENTS_TOGETHER)), []):
+        for group in file.read(namespace=store.namespace):
             writer.write(group)
-        overviews = file.read_overviews(namespace=store.namespace)
-        for rows in iter(lambda: list(islice(overviews, OVERVIEWS_TOGETHER)), []):
-            writer.write_overviews(join_overviews(rows))
+        for rows in file.read_overviews(namespace=store.namespace):
+            writer.write_overviews(rows)
         return writer.finish()
 
 

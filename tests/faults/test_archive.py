@@ -307,7 +307,7 @@ TAMPERINGS: dict[str, Callable[[dict[str, Any]], object]] = {
 def test_changed_archive_with_new_hash_is_not_stored(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memgraph_rag.maintenance.archive_import.DOCUMENTS_TOGETHER", 1)
+    monkeypatch.setattr("memgraph_rag.maintenance.archive.DOCUMENTS_TOGETHER", 1)
     memory, _ = open_journaled(place)
     file = tmp_path / "all.jsonl"
 
