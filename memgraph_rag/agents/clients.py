@@ -115,5 +115,5 @@ def _hook_command(folder: Path, client: str, event: str) -> str:
 
 
 def _opencode_file(home: Path) -> Path:
-    folder = home / ".config" / "opencode"
-    return next((path for path in (folder / "opencode.jsonc",) if path.exists()), folder / "opencode.json")
+    with_comments = home / ".config" / "opencode" / "opencode.jsonc"
+    return with_comments if with_comments.exists() else with_comments.with_suffix(".json")

@@ -30,13 +30,11 @@ class Project:
     """The project of a folder: a repository of Git or, outside of any repository, the person.
 
     Attributes:
-        root: the folder of the work tree; None for the person.
         is_ignored: whether nothing of the folder that was asked for may be remembered.
     """
 
     name: str
     namespace: str
-    root: Path | None = None
     is_ignored: bool = False
 
 
@@ -49,7 +47,7 @@ def find_project(folder: str | Path) -> Project:
             common = _common_dir(mark)
             home = common.parent if common.name == ".git" else common
             name = _origin(common / "config") or str(home)
-            return Project(home.name, _namespace(name), root, is_ignored_by(root / IGNORE_FILE, place))
+            return Project(home.name, _namespace(name), is_ignored_by(root / IGNORE_FILE, place))
     return Project("", PERSON)
 
 
