@@ -29,7 +29,7 @@ MADE = re.compile(r"CREATE (?:CONSTRAINT|(?:\w+ )?INDEX) (\w+) IF NOT EXISTS")
 
 INDEXED = re.compile(r"\b[a-z]\.(\w+)")
 
-HEADER = re.compile(r"// (params|returns|needs): (.*)")
+PARAMS = re.compile(r"// params: (.*)")
 
 _UNWOUND, _WRITTEN = "UNWIND $document_ids AS listed_id\n", "d.version > $since"
 """What a text for a single document replaces. A list that a statement unwinds under another name stays a list."""
@@ -39,14 +39,11 @@ _UNWIND, _COLUMN = "UNWIND $rows AS row", re.compile(r"\brow\.")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One Cypher statement: its text, and the fields of its header, such as the names of its parameters."""
+    """One Cypher statement: its text and the names of its parameters. The rest of a header is for people."""
 
     name: str
     text: str
-    purpose: str
     params: tuple[str, ...]
-    returns: tuple[str, ...]
-    needs: tuple[str, ...]
 
     @property
     def created_index(self) -> str:
@@ -139,20 +136,11 @@ def whole_schema(dialect: Dialect, dimension: int) -> str:
 
 
 def parse(path: Path) -> Statement:
-    """Read the Cypher statement and its header from a file."""
+    """Read the Cypher statement and the names of its parameters from a file."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    header = [line for line in lines if line.startswith("//")]
-    fields = {match[1]: match[2] for line in header if (match := HEADER.fullmatch(line))}
-    purpose = " ".join(line.removeprefix("//").strip() for line in header if not HEADER.fullmatch(line))
+    (names,) = (match[1] for line in lines if (match := PARAMS.fullmatch(line)))
     return Statement(
         name=path.relative_to(folder()).with_suffix("").as_posix(),
         text="\n".join(line for line in lines if not line.startswith("//")),
-        purpose=purpose,
-        params=_split_names(fields["params"]),
-        returns=_split_names(fields["returns"]),
-        needs=_split_names(fields["needs"]),
+        params=() if names == "-" else tuple(name.strip() for name in names.split(",")),
     )
-
-
-def _split_names(value: str) -> tuple[str, ...]:
-    return () if value == "-" else tuple(part.strip() for part in value.split(","))
