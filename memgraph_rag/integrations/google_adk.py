@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from memgraph_rag.integrations.items import Items
-from memgraph_rag.integrations.messages import now, recall, store_message, write_brief
+from memgraph_rag.integrations.items import Item, Items
+from memgraph_rag.integrations.messages import now, store_message, write_brief
 from memgraph_rag.integrations.requirements import framework
 from memgraph_rag.memory import Memory
-from memgraph_rag.types import Evidence, MetadataValue
 
 with framework("google-adk", extra="google-adk"):
     from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
@@ -88,15 +87,9 @@ class MemoryService(BaseMemoryService):
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """Return at most ``k`` memories of this user and app that are most relevant, best first, each once.
 
-        The result is empty for a blank query. It has fewer memories if the best passages belong to few memories.
+        The result is empty for a blank query.
         """
-        where: dict[str, MetadataValue] = {"collection": "google_adk", "app": app_name, "user": user_id}
-        evidence = await asyncio.to_thread(recall, self.memory, query, k=4 * self.k, where=where)
-        best: dict[str, Evidence] = {}
-        for passage in evidence:
-            best.setdefault(passage.document_key, passage)
-        entries = await asyncio.to_thread(self._entries, list(best)[: self.k])
-        return SearchMemoryResponse(memories=entries)
+        return SearchMemoryResponse(memories=await asyncio.to_thread(self._search, app_name, user_id, query))
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
         """Delete the memory with this ``MemoryEntry.id``. It stays deleted when its session is added again.
@@ -131,17 +124,15 @@ class MemoryService(BaseMemoryService):
         app, user, session, _ = id_
         store_message(self._items, id_, text=text, speaker=speaker, time=time, app=app, user=user, session=session)
 
-    def _entries(self, keys: Sequence[str]) -> list[MemoryEntry]:
-        stored = {item.key: item for item in self._items.all()}
-        entries = []
-        for item in (stored[key] for key in keys if key in stored):
-            said = item.value
-            role = "user" if said["speaker"] == "user" else "model"
-            content = Content(role=role, parts=[Part(text=self._items.text(item))])
-            entries.append(
-                MemoryEntry(id=item.id[-1], content=content, author=said["speaker"] or None, timestamp=said["time"])
-            )
-        return entries
+    def _search(self, app: str, user: str, query: str) -> list[MemoryEntry]:
+        hits = self._items.search(query, self._items.all(app=app, user=user), k=self.k)
+        return [self._entry(item) for item, _ in hits]
+
+    def _entry(self, item: Item) -> MemoryEntry:
+        said = item.value
+        role = "user" if said["speaker"] == "user" else "model"
+        content = Content(role=role, parts=[Part(text=self._items.text(item))])
+        return MemoryEntry(id=item.id[-1], content=content, author=said["speaker"] or None, timestamp=said["time"])
 
     def _delete(self, app: str, user: str, memory_id: str) -> None:
         with self._items.lock:
