@@ -1,18 +1,26 @@
-"""Clients as models see them, for tests of the server of the Model Context Protocol."""
+"""Servers of tests, and clients as models see them."""
 
 from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
+import uvicorn
 from mcp import Client
+from starlette.types import ASGIApp
 
-from memgraph_rag.server.memories import Memories
+from memgraph_rag import Memory
+from memgraph_rag.server import transports
+from memgraph_rag.server.connections import BoundedConnection
+from memgraph_rag.server.memories import Memories, OpenNamespace
 from memgraph_rag.server.tokens import TokenFolder
 
 ERAS = ["legacy", "2026-07-28"]
@@ -63,3 +71,31 @@ class Served:
     url: str
     tokens: TokenFolder
     memories: Memories
+
+
+def namespaces_in(store: str | Path, **options: Any) -> OpenNamespace:
+    """Return what opens namespaces of a store, with these arguments of ``Memory``."""
+
+    def open_namespace(namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
+        return Memory(store, namespace=namespace, progress=progress, **options)
+
+    return open_namespace
+
+
+@contextmanager
+def run_app(app: ASGIApp) -> Iterator[str]:
+    """Serve an application at a free port of 127.0.0.1 during the block, and yield the address."""
+    config = uvicorn.Config(
+        app, http=BoundedConnection, ws="none", log_config=None, access_log=False, timeout_graceful_shutdown=1
+    )
+    server = uvicorn.Server(config)
+    with transports._listen(0) as listening:
+        thread = Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(10)

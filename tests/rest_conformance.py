@@ -10,19 +10,14 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
-import uvicorn
+from mcp_agents import namespaces_in, run_app
 from memories import FOX, options
 
-from memgraph_rag import Memory
-from memgraph_rag.server import transports
-from memgraph_rag.server.connections import BoundedConnection
 from memgraph_rag.server.memories import Memories
 from memgraph_rag.server.tokens import TokenFolder
+from memgraph_rag.server.transports import http_app, token_server
 
 CASES = 20
 """Random ones of a tool and phase, beside those that follow from its schema."""
@@ -37,29 +32,13 @@ ARGUMENTS = [
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-
-        def open_namespace(namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
-            file = Path(folder) / "notes.lbug"
-            return Memory(file, namespace=namespace, progress=progress, **options(layers=("entities",)))
-
-        memories, tokens = Memories(open_namespace), TokenFolder(Path(folder) / "tokens")
+        memories = Memories(namespaces_in(Path(folder) / "notes.lbug", **options(layers=("entities",))))
         memories.get("ann").add(FOX, key="fox")
-        listening = transports._listen(0)
-        app = transports.http_app(transports.token_server(memories, tokens))
-        config = uvicorn.Config(
-            app, http=BoundedConnection, log_config=None, log_level="ERROR", timeout_graceful_shutdown=1
-        )
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-        thread.start()
-        while not server.started:
-            time.sleep(0.01)
-        url = f"http://127.0.0.1:{listening.getsockname()[1]}/openapi.json"
+        tokens = TokenFolder(Path(folder) / "tokens")
         header = f"Authorization: Bearer {tokens.make('ann')}"
-        command = [str(Path(sys.argv[1]).absolute()), "run", url, "--header", header, *ARGUMENTS]
-        status = subprocess.run(command, check=False, cwd=folder).returncode
-        server.should_exit = True
-        thread.join(10)
+        with run_app(http_app(token_server(memories, tokens))) as address:
+            command = [str(Path(sys.argv[1]).absolute()), "run", f"{address}/openapi.json", "--header", header]
+            status = subprocess.run([*command, *ARGUMENTS], check=False, cwd=folder).returncode
         memories.close()
     sys.exit(status)
 

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
@@ -16,10 +16,9 @@ from queue import Queue
 from typing import Any
 
 import pytest
-import uvicorn
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from mcp_agents import Agent, in_loop
+from mcp_agents import Agent, in_loop, namespaces_in, run_app
 from memories import options
 
 from memgraph_rag import Memory
@@ -51,12 +50,7 @@ def write_address(folder: Path, port: int, *, secret: str = "secret") -> None:
 
 @pytest.fixture
 def memories(tmp_path: Path) -> Iterator[Memories]:
-    def open_namespace(namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
-        return Memory(
-            tmp_path / "agents.lbug", namespace=namespace, progress=progress, **options(layers=(), redact="mask")
-        )
-
-    opened = Memories(open_namespace)
+    opened = Memories(namespaces_in(tmp_path / "agents.lbug", **options(layers=(), redact="mask")))
     yield opened
     opened.close()
 
@@ -269,18 +263,10 @@ def test_events_of_cursor_store_turns(service: HookService, memories: Memories, 
 def served(memories: Memories, service: HookService, tmp_path: Path) -> Iterator[Path]:
     """The folder of a running server."""
     folder = tmp_path / "server"
-    listening = transports._listen(0)
     app = hook_app(memories, OwnerTokens("secret", PERSON), service.answer, finish=service.wait)
-    server = uvicorn.Server(uvicorn.Config(app, ws="none", log_config=None, timeout_graceful_shutdown=1))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    write_address(folder, listening.getsockname()[1])
-    while not server.started:
-        threading.Event().wait(0.01)
-    with running(folder):
+    with run_app(app) as address, running(folder):
+        write_address(folder, int(address.rpartition(":")[2]))
         yield folder
-    server.should_exit = True
-    thread.join(10)
 
 
 def run_hook(folder: Path, event: str, given: str) -> subprocess.CompletedProcess[str]:

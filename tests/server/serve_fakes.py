@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 
+from mcp_agents import namespaces_in
 from memories import options
 
-from memgraph_rag import Memory
 from memgraph_rag.server.memories import Memories
 from memgraph_rag.server.transports import serve_stdio
 
-
-def open_namespace(namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
-    return Memory(sys.argv[1], namespace=namespace, progress=progress, **options(layers=("entities",)))
-
-
 if __name__ == "__main__":
     print("a stray line, which must not reach the client")
-    memories = Memories(open_namespace, later=("points",))
+    memories = Memories(namespaces_in(sys.argv[1], **options(layers=("entities",))), later=("points",))
     try:
         serve_stdio(memories, "ann")
     finally:

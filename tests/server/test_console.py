@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
-import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,18 +12,18 @@ from typing import Any
 
 import hostile_documents as hostile
 import pytest
-import uvicorn
+from mcp_agents import namespaces_in, run_app
 from memories import FOX, QUESTION, options
 from neo4j import GraphDatabase
 from written_files import pdf_bytes, written
 
 from memgraph_rag import Memory
-from memgraph_rag.server import transports
 from memgraph_rag.server.console.one_file import write_page
 from memgraph_rag.server.console.readings import read_inside
 from memgraph_rag.server.memories import Memories, OpenNamespace
 from memgraph_rag.server.services import Owner
 from memgraph_rag.server.tokens import TokenFolder
+from memgraph_rag.server.transports import http_app, token_server
 from memgraph_rag.types import Check
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
@@ -93,28 +91,15 @@ def serve(folder: Path, open_namespace: OpenNamespace) -> Iterator[Served]:
     memories, tokens = Memories(open_namespace), TokenFolder(folder / "tokens")
     owner = Owner(tokens, lambda: [Check("Python", "ok", "3.12"), Check("reader", "warn", "none", "install one")])
     fill(memories.get("ann"))
-    listening = transports._listen(0)
-    app = transports.http_app(transports.token_server(memories, tokens, owner=owner), may_write=True)
-    server = uvicorn.Server(uvicorn.Config(app, ws="none", log_config=None, timeout_graceful_shutdown=1))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}", tokens, memories
-    server.should_exit = True
-    thread.join(10)
-    listening.close()
+    with run_app(http_app(token_server(memories, tokens, owner=owner), may_write=True)) as address:
+        yield address, tokens, memories
     memories.close()
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("console")
-
-    def open_namespace(namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
-        return Memory(folder / "notes.lbug", namespace=namespace, progress=progress, **MODELS)
-
-    with serve(folder, open_namespace) as running:
+    with serve(folder, namespaces_in(folder / "notes.lbug", **MODELS)) as running:
         yield running
 
 
