@@ -15,7 +15,29 @@ from http.client import HTTPConnection, HTTPResponse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-__all__ = ["Fault", "FaultyProxy"]
+__all__ = ["Fault", "FaultyProxy", "Listener"]
+
+
+class _QuietServer(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        """Clients leave in the midst of a request."""
+
+
+class Listener:
+    """A server on a port of its own, whose requests a handler answers in threads, without a log."""
+
+    def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
+        handler.protocol_version, handler.log_message = "HTTP/1.1", lambda *_: None
+        self._server = _QuietServer(("127.0.0.1", 0), handler)
+        self.port: int = self._server.server_address[1]
+        self.url = f"http://127.0.0.1:{self.port}/v1"
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
 
 
 @dataclass(frozen=True)
@@ -37,7 +59,7 @@ class Fault:
     silence_s: float = 0.0
 
 
-class FaultyProxy:
+class FaultyProxy(Listener):
     """Listens on a port of its own.
 
     Attributes:
@@ -57,8 +79,6 @@ class FaultyProxy:
         proxy = self
 
         class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
             def do_GET(self) -> None:
                 self._handle(b"")
 
@@ -114,22 +134,7 @@ class FaultyProxy:
                     self.wfile.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
                     self.wfile.flush()
 
-            def log_message(self, *_: object) -> None:
-                pass
-
-        class Server(ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, *_: object) -> None:
-                """Clients leave in the midst of a request."""
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self.port: int = self._server.server_address[1]
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
+        super().__init__(Handler)
 
     def begin(self, handler: object, body: bytes) -> Fault:
         with self._lock:
@@ -141,7 +146,3 @@ class FaultyProxy:
     def end(self, handler: object) -> None:
         with self._lock:
             self._open.discard(handler)
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()

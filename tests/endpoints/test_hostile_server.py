@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from endpoint_faults import Listener
 from memories import options
 
 from memgraph_rag import Memory
@@ -28,7 +28,7 @@ ASK = Ask([{"role": "user", "content": "Who?"}], max_tokens=20)
 SECONDS = 1.0
 
 
-class Server:
+class Server(Listener):
     """Answers each request with ``answer``, which writes the raw bytes; a reply of its own for each path."""
 
     def __init__(self) -> None:
@@ -37,8 +37,6 @@ class Server:
         server = self
 
         class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
             def do_POST(self) -> None:
                 server.requests += 1
                 self.rfile.read(int(self.headers["content-length"]))
@@ -50,22 +48,7 @@ class Server:
                 with suppress(OSError):
                     server.answer(self)
 
-            def log_message(self, *_: object) -> None:
-                pass
-
-        class Quiet(ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, *_: object) -> None:
-                """Clients leave in the midst of a request."""
-
-        self._server = Quiet(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(Handler)
 
 
 @pytest.fixture
