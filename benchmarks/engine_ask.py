@@ -83,7 +83,7 @@ def _longest_sentence(text: str) -> str:
     return max((text[start:end] for start, end in sentences(text)), key=len)
 
 
-def _read(model: TransformersModel, question: str, nodes: Sequence[str]) -> None:
+def _read(model: TransformersModel | PlainModel, question: str, nodes: Sequence[str]) -> None:
     with model.open_session(question) as reading:
         for node in nodes:
             reading.append([node])
@@ -100,15 +100,8 @@ def _read_again(model: TransformersModel, question: str, nodes: Sequence[str]) -
 
 def _seconds_of_plain(weights: Weights, question: str, nodes: Sequence[str]) -> float:  # in a child
     model = PlainModel(weights.folder, device="cpu")
-    _read_plain(model, question, ["A word."])
-    return in_turn({"": partial(_read_plain, model, question, nodes)}, 1)[""][0]
-
-
-def _read_plain(model: PlainModel, question: str, nodes: Sequence[str]) -> None:
-    with model.open_session(question) as reading:
-        for node in nodes:
-            reading.append([node])
-            reading.probability_of_yes()
+    _read(model, question, ["A word."])
+    return in_turn({"": partial(_read, model, question, nodes)}, 1)[""][0]
 
 
 def _one_append(setting: Setting, question: str, nodes: Sequence[str]) -> Ratio:
@@ -119,7 +112,8 @@ def _one_append(setting: Setting, question: str, nodes: Sequence[str]) -> Ratio:
     with model.open_session(question) as reading:
         reading.append(before)
         held = reading._cache.get_seq_length()
-        theirs = _read_sdpa(model, setting.ids(held))
+        theirs = DynamicCache()
+        _pass_sdpa(model, setting.ids(held), theirs)
         ids = setting.ids(new)
         runs = {"append": partial(_append_once, reading, last, held), "bare": partial(_bare, model, ids, theirs)}
         for run in runs.values():
@@ -138,19 +132,14 @@ def _append_once(reading: KVSession, node: str, held: int) -> None:
 
 
 @torch.inference_mode()
-def _read_sdpa(model: TransformersModel, ids: Sequence[int]) -> DynamicCache:
-    past = DynamicCache()
+def _pass_sdpa(model: TransformersModel, ids: Sequence[int], past: DynamicCache) -> None:
     with using(model.network, "sdpa") as network:
         ids_there = torch.tensor([ids], device=model.device)
         network(ids_there, use_cache=True, logits_to_keep=1, **{cache_argument(type(network)): past})
-    return past
 
 
-@torch.inference_mode()
 def _bare(model: TransformersModel, ids: Sequence[int], past: DynamicCache) -> None:
-    with using(model.network, "sdpa") as network:
-        ids_there = torch.tensor([ids], device=model.device)
-        network(ids_there, use_cache=True, logits_to_keep=1, **{cache_argument(type(network)): past})
+    _pass_sdpa(model, ids, past)
     past.crop(-len(ids))
 
 

@@ -15,18 +15,16 @@ Data: benchmarks/data has a sample of each set, 20 questions, to see that it run
 
 from __future__ import annotations
 
-import argparse
 import sys
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from samples import DATA_HELP, keep_with_evidence
+from samples import folder_parser, keep_with_evidence, kept_or_temporary
 from scipy.optimize import minimize
 from sides import evidence_sides
 
@@ -91,14 +89,11 @@ class Asked:
 
 def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
     """Run; 0 where it came to its end. ``given`` are further arguments of ``Memory``, for tests."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("directories", type=Path, nargs="+", metavar="DIR", help=DATA_HELP)
-    parser.add_argument("--store", help="a file or a Neo4j address that is kept; by default a temporary file")
+    parser = folder_parser(__doc__)
     parser.add_argument("--strength", type=float, default=10.0, help="of the pull towards weights of 0")
     options = parser.parse_args(arguments)
     try:
-        with tempfile.TemporaryDirectory() if options.store is None else nullcontext() as temporary:
-            store = options.store or Path(temporary) / "fit.lbug"
+        with kept_or_temporary(options.store) as store:
             asked = [question for path in options.directories for question in collect(path, store, **given)]
     except MemgraphRagError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)

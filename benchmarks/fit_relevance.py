@@ -12,11 +12,8 @@ Data: benchmarks/data has a sample of each set, 20 questions, to see that it run
 
 from __future__ import annotations
 
-import argparse
 import sys
-import tempfile
 from collections.abc import Sequence
-from contextlib import nullcontext
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -24,7 +21,7 @@ from typing import Any
 import numpy as np
 from logistic import fit_logistic
 from numpy.typing import NDArray
-from samples import DATA_HELP, keep_with_evidence
+from samples import folder_parser, keep_with_evidence, kept_or_temporary
 
 from memgraph_rag import Evidence, Memory
 from memgraph_rag.cli.progress import Bars
@@ -43,15 +40,12 @@ Pairs = NDArray[np.float64]
 
 def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
     """Run; 0 where it came to its end. ``given`` are further arguments of ``Memory``, for tests."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("directories", type=Path, nargs="+", metavar="DIR", help=DATA_HELP)
+    parser = folder_parser(__doc__)
     parser.add_argument("--held-out", type=Path, nargs="*", default=[], metavar="DIR")
     parser.add_argument("--limit", type=int, help="most questions of each folder, at even distances")
-    parser.add_argument("--store", help="a file or a Neo4j address that is kept; by default a temporary file")
     options = parser.parse_args(arguments)
     try:
-        with tempfile.TemporaryDirectory() if options.store is None else nullcontext() as temporary:
-            store = options.store or Path(temporary) / "fit.lbug"
+        with kept_or_temporary(options.store) as store:
             fitted = {path.name: collect(path, store, options.limit, **given) for path in options.directories}
             others = {path.name: collect(path, store, options.limit, **given) for path in options.held_out}
     except MemgraphRagError as error:

@@ -18,16 +18,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from machine import header
-from samples import DATA_HELP, keep_with_evidence
+from samples import folder_parser, keep_with_evidence, kept_or_temporary
 from search_speed import ORIGINAL, namespace_of
 
 from memgraph_rag import Memory
@@ -53,8 +51,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
         folders = [
             keep_with_evidence(read_folder(path)).sample_questions(options.limit) for path in options.directories
         ]
-        with tempfile.TemporaryDirectory() if options.store is None else nullcontext() as temporary, Bars() as bars:
-            store = options.store or Path(temporary) / "pools.lbug"
+        with kept_or_temporary(options.store) as store, Bars() as bars:
             rows = [_compared(store, folder, options.segments, options.k, bars, given) for folder in folders]
     except MemgraphRagError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
@@ -65,9 +62,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("directories", type=Path, nargs="+", metavar="DIR", help=DATA_HELP)
-    parser.add_argument("--store", help="a file or a Neo4j address that is kept; by default a temporary file")
+    parser = folder_parser(__doc__)
     parser.add_argument("--segments", type=int, help="as in search_speed.py, which has stored them there")
     parser.add_argument("--limit", type=int, help="most questions of each folder, at even distances")
     parser.add_argument("--k", type=int, default=10, help="results that are compared")

@@ -27,18 +27,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from machine import header, peak_memory
-from samples import DATA_HELP, keep_with_evidence
+from samples import folder_parser, keep_with_evidence, kept_or_temporary
 from sides import evidence_sides
 
 from memgraph_rag import Memory
@@ -167,8 +165,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
             keep_with_evidence(read_folder(path)).sample_questions(options.limit) for path in options.directories
         ]
         _check(folders)
-        with tempfile.TemporaryDirectory() if options.store is None else nullcontext() as temporary:
-            store = options.store or Path(temporary) / "retrieval.lbug"
+        with kept_or_temporary(options.store) as store:
             reports: list[Report] = []
             for folder in folders:
                 layers = ("entities", TriplesLayer(options.openie)) if options.openie else ("entities",)
@@ -195,10 +192,8 @@ def _cutoffs(folder: Folder) -> tuple[int, int]:
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("directories", type=Path, nargs="+", metavar="DIR", help=DATA_HELP)
+    parser = folder_parser(__doc__)
     parser.add_argument("--modes", nargs="+", choices=list_known_modes(), default=list(MODES))
-    parser.add_argument("--store", help="a file or a Neo4j address that is kept; by default a temporary file")
     parser.add_argument("--embedder", default="all-MiniLM-L6-v2", help="its name; that of the tables by default")
     parser.add_argument("--limit", type=_counted, help="most questions of each folder, at even distances")
     parser.add_argument("--json", type=Path, help="where to write the figures")

@@ -21,11 +21,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 import time
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import wraps
 from itertools import count, islice, pairwise
@@ -35,7 +34,7 @@ from unittest.mock import patch
 
 import numpy as np
 from machine import header, memory_now, peak_memory
-from samples import DATA_HELP
+from samples import DATA_HELP, STORE_HELP, kept_or_temporary
 
 from memgraph_rag import Document, Memory
 from memgraph_rag.cli.progress import Bars
@@ -89,8 +88,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
     given = {"layers": ("entities",), "recognizer": "rules", "embedder": EMBEDDER, "search": options.search} | given
     try:
         folder = read_folder(options.directory)
-        with tempfile.TemporaryDirectory() if options.store is None else nullcontext() as temporary, Bars() as bars:
-            store = options.store or Path(temporary) / "speed.lbug"
+        with kept_or_temporary(options.store) as store, Bars() as bars:
             rows: list[list[str]] = []
             stages: list[list[str]] = []
             originals: list[DocumentGraph] = []
@@ -120,7 +118,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("directory", type=Path, metavar="DIR", help=DATA_HELP)
     parser.add_argument("--segments", type=int, nargs="+", default=[6_000, 100_000])
-    parser.add_argument("--store", help="a file or a Neo4j address that is kept; by default a temporary file")
+    parser.add_argument("--store", help=STORE_HELP)
     parser.add_argument("--questions", type=int, default=100)
     parser.add_argument("--k", type=int, default=10)
     parser.add_argument("--search", choices=get_args(SearchSpace), default="auto", help="where; as in Memory")
