@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from fault_proxy import Direction, Fault, Proxy, until
 from fault_tally import Tally
-from fault_world import KEYS, Place, State, World, changed, move, neighbours, open_journaled
+from fault_world import KEYS, Place, State, World, changed, move, neighbours, open_journaled, read_some
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import MemgraphRagError, StoreUnavailable
@@ -102,20 +102,12 @@ def _plan(proxy: Proxy, chance: random.Random, chunks: dict[str, int]) -> tuple[
 def _try_read(
     proxy: Proxy, memory: Memory, chance: random.Random, chunks: dict[tuple[Any, ...], dict[str, int]], tally: Tally
 ) -> None:
-    def read() -> Any:
-        results = memory.search("Who built a wooden box?", mode="hybrid", k=3)
-        return (
-            [evidence.segment.id for evidence in results],
-            memory.status(),
-            [record.key for record in memory.documents()],
-        )
-
-    wanted = read()
-    chunks.setdefault(("read",), _counted(proxy, read))
+    wanted = read_some(memory)
+    chunks.setdefault(("read",), _counted(proxy, lambda: read_some(memory)))
     fault, direction = _plan(proxy, chance, chunks["read",])
     tally.tried += 1
     try:
-        if read() != wanted:
+        if read_some(memory) != wanted:
             print(f"LEFT OVER: {fault} {direction} during a read: it found something else")
             tally.left_over += 1
     except MemgraphRagError as error:

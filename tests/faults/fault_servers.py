@@ -22,7 +22,7 @@ from conftest import PASSWORD, VERSIONS, free_ports
 from fault_crowd import opened_together
 from fault_proxy import until
 from fault_tally import Tally
-from fault_world import Place, State, World, move, open_journaled
+from fault_world import Place, State, World, move, open_journaled, read_some
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import DocumentNotFound, StoreUnavailable
@@ -84,17 +84,7 @@ def found_new(line: str) -> Tally:
 def _does(memory: Memory, before: State, after: State) -> Callable[[], Any]:
     """What brings about the second state; where that is the first, everything that reads."""
 
-    def act() -> Any:
-        if before != after:
-            return move(memory, before, after)
-        results = memory.search("Who built a wooden box?", mode="hybrid", k=3)
-        return (
-            [evidence.segment.id for evidence in results],
-            memory.status(),
-            [record.key for record in memory.documents()],
-        )
-
-    return act
+    return lambda: read_some(memory) if before == after else move(memory, before, after)
 
 
 # ── paused ───────────────────────────────────────────────────────────────────────────────────────────────────

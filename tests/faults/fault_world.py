@@ -134,6 +134,16 @@ def move(memory: Memory, before: State, after: State) -> None:
             memory.forget(key)
 
 
+def read_some(memory: Memory) -> Any:
+    """What a search finds, the counts and the keys, as values that can be compared."""
+    results = memory.search("Who built a wooden box?", mode="hybrid", k=3)
+    return (
+        [evidence.segment.id for evidence in results],
+        memory.status(),
+        [record.key for record in memory.documents()],
+    )
+
+
 @dataclass
 class World:
     """The graph of every state at a place, built in peace."""

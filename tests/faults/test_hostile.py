@@ -138,45 +138,42 @@ def test_document_is_read_without_control_tokens(tokens: Tokens) -> None:
 # ── what it costs ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def packed(content: bytes, pages: int) -> bytes:
-    """A PDF whose pages all draw the same."""
-    writer = PdfWriter()
-    stream = DecodedStreamObject()
-    stream.set_data(content)
-    drawn = writer._add_object(stream.flate_encode())
+def font_of(writer: PdfWriter) -> DictionaryObject:
+    """The resources of a page or a form that writes in one font."""
     names = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
     font = writer._add_object(DictionaryObject({NameObject(name): NameObject(is_) for name, is_ in names.items()}))
-    fonts = DictionaryObject({NameObject("/F1"): font})
+    return DictionaryObject({NameObject("/Font"): DictionaryObject({NameObject("/F1"): font})})
+
+
+def write_pages(writer: PdfWriter, content: Any, resources: DictionaryObject, pages: int) -> bytes:
+    """A PDF whose pages all draw the same."""
+    drawn = writer._add_object(content)
     for _ in range(pages):
         page = writer.add_blank_page(200, 200)
         page[NameObject("/Contents")] = drawn
-        page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
+        page[NameObject("/Resources")] = resources
     made = io.BytesIO()
     writer.write(made)
     return made.getvalue()
+
+
+def packed(content: bytes, pages: int) -> bytes:
+    """A PDF whose pages all draw the same, compressed."""
+    writer, stream = PdfWriter(), DecodedStreamObject()
+    stream.set_data(content)
+    return write_pages(writer, stream.flate_encode(), font_of(writer), pages)
 
 
 def drawn(form: bytes, times: int, pages: int = 1) -> bytes:
     """A PDF whose pages draw a form that many times."""
-    writer = PdfWriter()
-    names = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
-    font = writer._add_object(DictionaryObject({NameObject(name): NameObject(is_) for name, is_ in names.items()}))
-    fonts = DictionaryObject({NameObject("/F1"): font})
-    stream = DecodedStreamObject()
+    writer, stream, content = PdfWriter(), DecodedStreamObject(), DecodedStreamObject()
     stream.set_data(form)
     stream = stream.flate_encode()
     stream[NameObject("/Subtype")] = NameObject("/Form")
-    stream[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
+    stream[NameObject("/Resources")] = font_of(writer)
     forms = DictionaryObject({NameObject("/X"): writer._add_object(stream)})
-    content = DecodedStreamObject()
     content.set_data(b"/X Do " * times)
-    for _ in range(pages):
-        page = writer.add_blank_page(200, 200)
-        page[NameObject("/Contents")] = writer._add_object(content)
-        page[NameObject("/Resources")] = DictionaryObject({NameObject("/XObject"): forms})
-    made = io.BytesIO()
-    writer.write(made)
-    return made.getvalue()
+    return write_pages(writer, content, DictionaryObject({NameObject("/XObject"): forms}), pages)
 
 
 @pytest.mark.parametrize(("times", "pages"), [(100, 1), (1, 100), (10, 10)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,6 @@ from memgraph_rag.testing.sample_graphs import (
     make_question,
 )
 from memgraph_rag.testing.store_suite.clusters import with_clusters
-
-Harm = Callable[..., None]
 
 
 def test_graph_of_this_library_has_no_flaws(world: World) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import all_strategies  # noqa: F401 - with it the fakes have losses of tokens
@@ -22,7 +21,6 @@ from memgraph_rag.systems.baselines.selective_context import SelectiveContext
 from memgraph_rag.testing import FakeSession
 from memgraph_rag.types import Limits, Segment, Step, StopReason
 
-TOKEN = re.compile(r"\w{1,8}|[^\w\s]")
 QUESTION = "Where did the red fox sleep?"
 RAIN = segment("rain", text="It rained for nine days and the river rose.", tokens=10)
 FOX = segment("fox", index=1, text="Ann saw where the red fox did sleep, in a barn of Tom.", tokens=14)
