@@ -28,9 +28,9 @@ DATA_HELP = "folders of a question set; benchmarks/data has samples of 20 questi
 STORE_HELP = "a file or a Neo4j address that is kept; by default a temporary file"
 
 
-def folder_parser(description: str) -> argparse.ArgumentParser:
-    """Return a parser of folders of questions and of a store."""
-    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+def folder_parser(module_doc: str | None) -> argparse.ArgumentParser:
+    """Return a parser of folders of questions and of a store. The first line of the docstring describes it."""
+    parser = argparse.ArgumentParser(description=(module_doc or "").partition("\n")[0])
     parser.add_argument("directories", type=Path, nargs="+", metavar="DIR", help=DATA_HELP)
     parser.add_argument("--store", help=STORE_HELP)
     return parser

@@ -56,8 +56,8 @@ def export_file(
         number = _to_stdout(write) if file == _STREAM else write(file)
     if file == _STREAM:
         return
-    form = {"file": str(file), "documents": number}
-    render.write_result(form, f"exported   {file}  documents: {number}", as_json=as_json)
+    result = {"file": str(file), "documents": number}
+    render.write_result(result, f"exported   {file}  documents: {number}", as_json=as_json)
 
 
 def _to_stdout(write: Callable[[Path], int]) -> int:
