@@ -28,7 +28,7 @@ _PULL = 4.0  # of edges, compared with the force at the rim
 _SPREAD = 1.2  # the map reaches from -1.2 to 1.2 on each axis
 _LARGE = 30_000  # nodes from which on the grid of the forces is finer
 _GOLDEN = np.pi * (3 - 5**0.5)  # the angle between neighbours in a sunflower
-_MAPS = 2  # of a version: the usual one, and a larger one
+_MOST_MAPS = 2  # of a version: the usual one, and a larger one
 
 
 class Cartographer:
@@ -43,9 +43,11 @@ class Cartographer:
         check_count("most", most)
         with self._lock:
             version = graph.version()
-            if any(each.version != version for each in self._maps.values()) or len(self._maps) >= _MAPS + 1:
+            if any(each.version != version for each in self._maps.values()):
                 self._maps.clear()
             if most not in self._maps:
+                if len(self._maps) == _MOST_MAPS:
+                    del self._maps[next(iter(self._maps))]
                 self._maps[most] = _draw(graph, version, most)
             return self._maps[most]
 

@@ -38,6 +38,9 @@ def test_map_has_all_documents_and_the_names_in_them(memory: Memory) -> None:
 def test_map_is_kept_until_the_next_write(memory: Memory) -> None:
     first = memory.map()
     assert memory.map() is first
+    others = [memory.map(most=most) for most in (5, 6, 7)]
+    assert memory.map(most=6) is others[1]
+    assert memory.map(most=7) is others[2]
     memory.add("Tom met Ann.", key="met")
     assert "met" in memory.map().names
 
