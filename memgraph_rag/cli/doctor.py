@@ -17,7 +17,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from packaging.requirements import Requirement
@@ -223,33 +223,24 @@ def _calibration(settings: Settings) -> Check:
     """Check that a calibration of the language model's attention and its Yes exists."""
     if settings.calibration == "none":
         return Check("calibration", "ok", "turned off")
+    places: dict[str, Any] = {"cache_dir": settings.cache_dir, "choice": settings.calibration}
     is_elsewhere = is_address(settings.model)
-    if is_elsewhere and settings.reader == "none":
-        return _yes_calibration(settings)
-    find, wanted = (
-        (catalogue.find_reader, settings.reader) if is_elsewhere else (catalogue.find_language_model, settings.model)
-    )
-    name, folder = find(wanted, cache_dir=settings.cache_dir)
-    choice_and_path = catalogue.find_calibration(
-        name, folder, cache_dir=settings.cache_dir, choice=settings.calibration
-    )
-    if choice_and_path is None:
-        advice = "its attention is taken as it is: memgraph-rag calibrate --questions FOLDER"
-        return Check("calibration", "warn", f"{name} is not calibrated", advice)
-    calibration, path = choice_and_path
-    signals = f"attention weight {calibration.attention_weight:.2f}, Yes above {calibration.yes_threshold:.2f}"
-    return Check("calibration", "ok", f"{signals}, from {path}")
-
-
-def _yes_calibration(settings: Settings) -> Check:
-    """Check that a calibration of the Yes of a model on a server exists."""
-    address = parse_address(settings.model)
-    choice_and_path = catalogue.find_yes_calibration(address, cache_dir=settings.cache_dir, choice=settings.calibration)
-    if choice_and_path is None:
-        advice = "its Yes counts above 0.5: memgraph-rag calibrate --questions FOLDER"
-        return Check("calibration", "ok", f"{address.model} is not calibrated", advice)
-    calibration, path = choice_and_path
-    return Check("calibration", "ok", f"Yes above {calibration.yes_threshold:.2f}, from {path}")
+    if has_no_attention := is_elsewhere and settings.reader == "none":
+        address = parse_address(settings.model)
+        name, advice = address.model, "its Yes counts above 0.5"
+        found = catalogue.find_yes_calibration(address, **places)
+    else:
+        find = catalogue.find_reader if is_elsewhere else catalogue.find_language_model
+        name, folder = find(settings.reader if is_elsewhere else settings.model, cache_dir=settings.cache_dir)
+        advice = "its attention is taken as it is"
+        found = catalogue.find_calibration(name, folder, **places)
+    if found is None:
+        advice += ": memgraph-rag calibrate --questions FOLDER"
+        return Check("calibration", "ok" if has_no_attention else "warn", f"{name} is not calibrated", advice)
+    calibration, path = found
+    weight = getattr(calibration, "attention_weight", None)
+    of_attention = "" if weight is None else f"attention weight {weight:.2f}, "
+    return Check("calibration", "ok", f"{of_attention}Yes above {calibration.yes_threshold:.2f}, from {path}")
 
 
 def _find_crash(settings: Settings) -> Check | None:
