@@ -123,11 +123,7 @@ class Memory:
         **settings: Any,
     ) -> None:
         models = {"language": model, "reader": reader, "embedder": embedder, "recognizer": recognizer}
-        given = {
-            "store": store,
-            "model": model,
-            **{name: models[name] for name in ("reader", "embedder", "recognizer")},
-        }
+        given = {"store": store, "model": model, "reader": reader, "embedder": embedder, "recognizer": recognizer}
         validation.check_parts(given)
         names = {name: validation.as_text(part) for name, part in given.items()}
         self.settings = Settings.load(namespace=namespace, **names, **settings)

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from memgraph_rag.contracts import System
 from memgraph_rag.display import show
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 Part = Literal["strategies", "layers", "memory_layers", "modes"]
 
-_PARTS: tuple[Part, ...] = ("strategies", "layers", "memory_layers", "modes")
+_PARTS: tuple[Part, ...] = get_args(Part)
 
 
 @cache
@@ -46,7 +46,7 @@ def find_parts(part: Part) -> dict[str, Callable[..., Any]]:
 
     The parts of the core are not included. No factory is called.
     """
-    return {name: maker for system in load_systems() for name, maker in _parts(system, part).items()}
+    return {name: maker for system in load_systems() for name, maker in getattr(system, part).items()}
 
 
 def make_part(name: str, factory: Callable[..., T], arguments: Mapping[str, Any]) -> T:
@@ -63,10 +63,6 @@ def make_part(name: str, factory: Callable[..., T], arguments: Mapping[str, Any]
             f"Expected arguments of {name} out of {known}, got {', '.join(map(show, arguments))}.", name=name
         ) from error
     return factory(**arguments)
-
-
-def _parts(system: System, part: Part) -> Mapping[str, Callable[..., Any]]:
-    return getattr(system, part)
 
 
 def _load_system(point: EntryPoint) -> System | None:
@@ -88,7 +84,7 @@ def _has_unique_names(system: System, others: list[System], point: EntryPoint) -
     """Return whether no other system offers a part with the same name; warn if one does."""
     for part in _PARTS:
         for other in others:
-            if both := sorted(_parts(system, part).keys() & _parts(other, part).keys()):
+            if both := sorted(getattr(system, part).keys() & getattr(other, part).keys()):
                 _warn(point, f"{part} that the system {show(other.name)} offers too: {', '.join(map(show, both))}")
                 return False
     return True

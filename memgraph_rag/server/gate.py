@@ -60,9 +60,7 @@ class Gate:
         verifier: checks tokens. Without it no token is needed.
     """
 
-    def __init__(
-        self, app: ASGIApp, allowed_hosts: Collection[str] = (), verifier: TokenVerifier | None = None
-    ) -> None:
+    def __init__(self, app: ASGIApp, allowed_hosts: Collection[str], verifier: TokenVerifier | None = None) -> None:
         self._app, self._allowed_hosts, self._verifier = app, frozenset(allowed_hosts), verifier
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -51,9 +51,9 @@ class Services:
 
     memories: Memories
     caller_namespace: Callable[[], str]
-    metrics: Metrics = field(default_factory=Metrics)
-    limits: CallLimits = field(default_factory=CallLimits)
-    owner: Owner | None = None
+    metrics: Metrics
+    limits: CallLimits
+    owner: Owner | None
     failures: Failures = field(default_factory=Failures)
 
     @property

@@ -37,7 +37,7 @@ class Traced:
         tools: the valid names for ``{tool}``. Another name could be any text, so the span does not hold it.
     """
 
-    def __init__(self, app: ASGIApp, route: str, tools: Collection[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, route: str, tools: Collection[str]) -> None:
         self._app, self._route, self._tools = app, route, frozenset(tools)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -83,7 +83,7 @@ def read_document(memory: Memory, name: str) -> WholeDocument:
     return WholeDocument.model_validate(
         {
             "record": record.as_dict(),
-            "text": getattr(memory.get(record.id), "text", ""),
+            "text": memory.get(record.id).text,
             "segments": plain_value(segments),
             "sections": plain_value(sections),
             "points": plain_value(points),
