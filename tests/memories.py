@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from memgraph_rag import Memory
+from memgraph_rag.errors import ModelNotFound
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 
 OpenMemory = Callable[..., Memory]
@@ -38,6 +39,21 @@ RACES = [
 
 LONG = "\n\n".join(f"Chapter {number}. {story}" for number, story in enumerate([FOX, RIVER, FOX[::-1], RIVER[::-1]], 1))
 """Too long for one batch: its points have points."""
+
+
+class WithoutLanguage:
+    """The ``Models`` of a layer where no language model is installed."""
+
+    def __init__(self, embedder: FakeEmbedder | None = None) -> None:
+        self.embedder = embedder or FakeEmbedder()
+        self.recognizer = FakeRecognizer()
+
+    @property
+    def language(self) -> FakeLanguageModel:
+        raise ModelNotFound("Expected a language model, got none. Install one.")
+
+    def settle(self) -> None:
+        pass
 
 
 def embedder() -> FakeEmbedder:

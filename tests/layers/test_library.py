@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memories import WithoutLanguage
 from tables import table
 
 from memgraph_rag.contracts import MemoryGraph
-from memgraph_rag.errors import ModelNotFound
 from memgraph_rag.layers.balanced_groups import make_balanced_groups
 from memgraph_rag.layers.extracts import first_sentence
 from memgraph_rag.layers.library.library import LibraryLayer
 from memgraph_rag.layers.library.tree import Bounds
-from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels
+from memgraph_rag.testing import FakeEmbedder
 from memgraph_rag.types import (
     DocumentRecord,
     IndexedSegment,
@@ -110,19 +110,6 @@ class Shelves:
             self.library[overview.id] = overview, [edge for edge in rows.summarizes if edge.source_id == overview.id]
 
 
-class WithoutLanguage(FakeModels):
-    """Models without a language model."""
-
-    embedder = FakeEmbedder(DIMENSION)
-
-    def __init__(self) -> None:
-        pass
-
-    @property
-    def language(self) -> FakeLanguageModel:  # pyright: ignore[reportIncompatibleVariableOverride]
-        raise ModelNotFound("Expected a language model, got none. Install one.")
-
-
 def deepen(
     shelves: Shelves,
     layer: LibraryLayer | None = None,
@@ -130,7 +117,7 @@ def deepen(
     most: int | None = None,
 ) -> int:
     """Store the layer's rows, at most ``most`` transactions, and return how many overviews were written."""
-    models = WithoutLanguage()
+    models = WithoutLanguage(FakeEmbedder(DIMENSION))
     written = 0
     for rows in islice((layer or LibraryLayer(bounds=BOUNDS)).build(cast("MemoryGraph", shelves), models=models), most):
         shelves.store(rows)

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from meetings import GROUPS, PLACES, open_meetings
+from memories import WithoutLanguage
 
 from memgraph_rag import Failure, Memory, Receipt
 from memgraph_rag.contracts import GraphStore, Models
-from memgraph_rag.errors import ModelNotFound, ModelUnavailable
+from memgraph_rag.errors import ModelUnavailable
 from memgraph_rag.systems.graphrag import communities
 from memgraph_rag.systems.graphrag.communities import NO_PAIRS, CommunitiesLayer
 from memgraph_rag.systems.graphrag.community_statements import Statements
@@ -263,17 +264,7 @@ def test_summary_without_support_is_left_out(memory: Memory) -> None:
 
 
 def test_without_a_model_reports_are_made_of_sentences(memory: Memory) -> None:
-    class NoLanguage(FakeModels):
-        @property
-        def language(self) -> FakeLanguageModel:  # pyright: ignore[reportIncompatibleVariableOverride]
-            raise ModelNotFound("Expected a model, got none.")
-
-        def __init__(self) -> None:
-            pass
-
-        embedder = FakeEmbedder()
-
-    parts = deepen(memory, CommunitiesLayer(), NoLanguage())
+    parts = deepen(memory, CommunitiesLayer(), WithoutLanguage())
     assert sum(rows.notes["report made of sentences"] for rows in parts) == written(parts)
     assert written(deepen(memory, CommunitiesLayer(), FakeModels())) == written(parts), "a model writes them anew"
 

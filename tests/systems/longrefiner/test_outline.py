@@ -10,11 +10,11 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memories import WithoutLanguage
 from recording_model import RecordingModel
 from tables import table
 
 from memgraph_rag.contracts import SplitDocument
-from memgraph_rag.errors import ModelNotFound
 from memgraph_rag.systems.longrefiner.outline import OutlineLayer, join_segments
 from memgraph_rag.systems.longrefiner.outline_reply import find_headings, is_useless_from_here, parts
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels
@@ -220,14 +220,8 @@ def test_text_without_sections_is_one_section() -> None:
 
 
 def test_without_a_model_the_receipt_says_so() -> None:
-    class NoModels(FakeModels):
-        @property
-        def language(self) -> Any:
-            raise ModelNotFound("Expected a model, got none.")
-
-    models = object.__new__(NoModels)
     document = SplitDocument("d", "", segments(STORY))
-    (rows,) = OutlineLayer().build([document], namespace="n", models=models)
+    (rows,) = OutlineLayer().build([document], namespace="n", models=WithoutLanguage())
 
     assert rows.notes == {"no headings in the text, and no language model to divide it": 1}
     assert len(rows.sections) == 1

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from memories import WithoutLanguage
 from tables import table
 
 from memgraph_rag.contracts import LanguageModel, SplitDocument
-from memgraph_rag.errors import ModelNotFound
 from memgraph_rag.systems.sprag.context import ContextLayer, Part, list_parts
-from memgraph_rag.testing import FakeLanguageModel
+from memgraph_rag.testing import FakeLanguageModel, FakeModels
 from memgraph_rag.types import Annotation, Heading, LayerRows, Segment, make_sections
 
 PAPER = (
@@ -28,21 +28,9 @@ def document(*texts: str, title: str = "", speaker: str = "") -> SplitDocument:
     return SplitDocument("d", title, tuple(segments))
 
 
-class _Models:
-    """Models without any, or with a language model alone."""
-
-    def __init__(self, language: LanguageModel | None = None) -> None:
-        self._language = language
-
-    @property
-    def language(self) -> LanguageModel:
-        if self._language is None:
-            raise ModelNotFound("Expected a language model, got none. Install one.")
-        return self._language
-
-
 def built(layer: ContextLayer, item: SplitDocument, language: LanguageModel | None = None) -> LayerRows:
-    (rows,) = layer.build([item], namespace="n", models=_Models(language))  # pyright: ignore[reportArgumentType]
+    models = WithoutLanguage() if language is None else FakeModels(language)
+    (rows,) = layer.build([item], namespace="n", models=models)
     return rows
 
 
