@@ -86,6 +86,14 @@ async def test_memories_without_id_author_or_readable_time(service: MemoryServic
     assert await found(service, "  ") == []
 
 
+async def test_long_memory_keeps_out_no_other(memory: Memory) -> None:
+    service = MemoryService(memory, k=2)
+    long = " ".join(f"The tea of day {day} was green tea, and the green tea was hot." for day in range(400))
+    events = [event("long", long), event("short", "Tea?")]
+    await service.add_events_to_memory(**APP, session_id="s", events=events)
+    assert sorted(map(len, await found(service, "green tea"))) == [4, len(long)]
+
+
 class ScriptedModel(BaseLlm):
     """Calls ADK's tool load_memory once, then says what came back."""
 
