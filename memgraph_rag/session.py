@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timezone
 from itertools import count, islice, takewhile
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from memgraph_rag.calls import telemetry
+from memgraph_rag.calls.scopes import narrow_scope
 from memgraph_rag.contracts import GraphStore, SplitDocument
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentChanged, SettingsError
@@ -40,8 +41,6 @@ from memgraph_rag.text.session_pages import (
     read_turns,
 )
 from memgraph_rag.types import (
-    SESSION,
-    USER,
     Annotation,
     Answer,
     Document,
@@ -54,6 +53,7 @@ from memgraph_rag.types import (
     Message,
     Receipt,
     Scope,
+    ScopeFields,
     Segment,
 )
 
@@ -195,18 +195,18 @@ class Session:
             **options: further arguments of ``Memory.search``, such as ``at`` and ``judge``.
 
         Raises:
-            SettingsError: ``within`` is neither "user" nor "session".
+            SettingsError: ``within`` is neither "user" nor "session", or ``options`` name another user or session.
         """
-        owner = self._owner_fields(within)
-        evidence = self._search(query, k=k, **owner, **options)
+        options = self._narrow(within, options)
+        evidence = self._search(query, k=k, **options)
         evidence_ids = {item.segment.id for item in evidence}
         scope = {field.name: options[field.name] for field in fields(Scope) if field.name in options}
-        wishes = self._wishes(query, **owner, **scope)
+        wishes = self._wishes(query, **scope)
         return [*evidence, *(wish for wish in wishes if wish.segment.id not in evidence_ids)]
 
     def ask(self, question: str, *, within: Within = "user", **options: Any) -> Answer:
         """Answer a question from all that this user said or owns, or from this session; see ``Memory.ask``."""
-        return self._ask(question, **self._owner_fields(within), **options)
+        return self._ask(question, **self._narrow(within, options))
 
     def end(self) -> list[Receipt | Failure]:
         """Build the layers that pages of the session lack, of those of the ``Memory``; return an outcome of each page.
@@ -222,13 +222,14 @@ class Session:
             self._stored = None
         return outcomes
 
-    def _owner_fields(self, within: Within) -> dict[str, str]:
-        """Return the fields of ``Scope`` that select the user, or the user and the session."""
+    def _narrow(self, within: Within, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a call, with this session if it stays within it; the view itself has the user."""
         if within not in ("user", "session"):
             raise SettingsError(
                 f"Expected within as 'user' or 'session', got {show(within)}. Pass one of the two.", setting="within"
             )
-        return {USER: self.user} | ({SESSION: self.session} if within == "session" else {})
+        scope = Scope(session=self.session) if within == "session" else Scope()
+        return {**narrow_scope(scope, cast("ScopeFields", options))}
 
     @property
     def _store(self) -> GraphStore:

@@ -498,3 +498,6 @@ def test_a_memory_for_reading_takes_no_turn(tmp_path: Path) -> None:
             session.add([turn("More.")])
         with pytest.raises(SettingsError, match="within"):
             session.recall("box", within="world")  # type: ignore[arg-type]
+        for other in ({"user": "bob"}, {"session": "another", "within": "session"}):
+            with pytest.raises(SettingsError, match="of this view"):
+                session.recall("box", **other)
