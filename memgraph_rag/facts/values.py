@@ -8,8 +8,11 @@ from __future__ import annotations
 import re
 
 _MOST_VALUE, _MOST_WORDS, _MOST_PLAIN = 80, 7, 4  # characters; words, of what is written without capitals
+_COMMA = r",(?!\d{3}|(?:(?<=\d,)|(?<=\d(?:st|nd|rd|th),)) ?(?:1[89]|20)\d\d\b)"  # not in "1,000" and "March 3, 1990"
 _END = re.compile(
-    r"\s*(?:[;:(!?–—]|,(?!\d{3})|\s-\s|\b(?:but|because|since|after|before|instead|which|where|when|while|so|as of|"
+    r"\s*(?:[;:(!?–—]|"
+    rf"{_COMMA}"
+    r"|\s-\s|\b(?:but|because|since|after|before|instead|which|where|when|while|so|as of|"
     r"with|rather than|from (?:this|next)|not|until|till|at least|it is|in front of|now that|for the time|for now|"
     r"for good|from now on|from here on|these days|right now|at the moment|at present|at the minute|nowadays|any ?more|"
     r"again|currently|already|today|yesterday|tonight|starting|beginning|though|although|too|as well|thanks to|due to|"
@@ -67,8 +70,8 @@ _WORD = re.compile(r"[\w@.'’+#/:$€£%-]+")
 def cut_phrase(words: str) -> str:
     """Return the first noun phrase of some words, without the adverbs before it and the words after it.
 
-    >>> cut_phrase("now a Pixel because it broke"), cut_phrase("Dr. Weber these days")
-    ('a Pixel', 'Dr. Weber')
+    >>> cut_phrase("now a Pixel because it broke"), cut_phrase("Dr. Weber these days"), cut_phrase("May 3, 1990, at 9")
+    ('a Pixel', 'Dr. Weber', 'May 3, 1990')
     """
     plain = _FILLER.sub("", words.strip(_QUOTES))
     match = _END.search(plain)

@@ -34,6 +34,7 @@ from memgraph_rag.facts.statements import Statement, statements
         ("I use a Nokia as my phone now.", "phone", "a Nokia"),
         ("My salary is 3,000 euros from this month on.", "salary", "3,000 euros"),
         ("My email address is ann.lee@mail.example.org.", "email", "ann.lee@mail.example.org"),
+        ("My birthday is March 3, 1990, like my sister's.", "birthday", "March 3, 1990"),
         ("My phone number is +49 171 5550123.", "phone number", "+49 171 5550123"),
         ("My number is no longer 0171-5550123, it's 0152-5550789.", "phone number", "0152-5550789"),
         ("Hi!\nMy doctor is Dr. Weber", "doctor", "Dr. Weber"),
