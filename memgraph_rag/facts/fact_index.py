@@ -34,7 +34,7 @@ class Fact:
 
     Attributes:
         kind: that of ``facts.statements.Statement`` or ``facts.plans.Plan``.
-        value: the value; "never" for an event that the speaker denies.
+        value: the value; "never" for an event that the speaker denies; empty where a statement only ends ``former``.
         quote: the sentence; ``index`` is the number of its annotation in the document.
         said: when it was said, ISO 8601.
         at: when it was said, in seconds since 1970.
@@ -214,9 +214,7 @@ def _drop_denied(facts: Sequence[Fact]) -> list[Fact]:
 def _split_former(values: list[Fact]) -> list[Fact]:
     """Return the values; a statement that gives up a value becomes two values of one attribute.
 
-    The attribute is the one whose value was the former at that time, if there is only one, else the one that the
-    statement names. A home counts as given up only if the statement names an attribute: leaving a place for another may
-    be a journey.
+    A statement that only ends a value gives "no longer Siemens", if Siemens was the value at that time.
     """
     voices = {fact.key[:2] for fact in values if fact.former}
     values_by_attribute = [fact for fact in values if fact.key[:2] not in voices]
@@ -225,14 +223,31 @@ def _split_former(values: list[Fact]) -> list[Fact]:
     for fact in sorted(others, key=lambda fact: fact.order):
         former = frozenset(_form(fact.former).split()) if fact.former else frozenset[str]()
         keys = current.find_keys(fact.key[:2], former)
-        key = keys[0] if len(keys) == 1 and (fact.key[2] or keys[0][2] != "home") else fact.key
-        if not key[2]:
-            continue
-        if former and key not in keys:
-            values_by_attribute.append(replace(fact, key=key, value=fact.former, former=""))
-        values_by_attribute.append(replace(fact, key=key, former=""))
-        current.set_value(key, frozenset(fact.form.split()))
+        key = _find_key(fact, keys)
+        if not fact.value and key in keys:
+            values_by_attribute.append(replace(fact, key=key, value=f"no longer {fact.former}", former=""))
+            current.set_value(key, frozenset())
+        elif fact.value and key[2]:
+            if former and key not in keys:
+                values_by_attribute.append(replace(fact, key=key, value=fact.former, former=""))
+            values_by_attribute.append(replace(fact, key=key, former=""))
+            current.set_value(key, frozenset(fact.form.split()))
     return values_by_attribute
+
+
+def _find_key(fact: Fact, keys: Sequence[FactKey]) -> FactKey:
+    """Return the key of a statement that gives up a value; its attribute may be empty.
+
+    It is the key whose value was the former at that time, if there is only one, else the key that the statement names.
+    A statement that only ends a value ends that of the attribute that it names. A home counts as given up only if the
+    statement names an attribute: leaving a place for another may be a journey.
+
+    Args:
+        keys: the keys whose value was the former.
+    """
+    if len(keys) != 1 or (fact.key[2] and not fact.value) or (keys[0][2] == "home" and not fact.key[2]):
+        return fact.key
+    return keys[0]
 
 
 class _CurrentValues:

@@ -15,12 +15,20 @@ from memgraph_rag.facts.attributes import value_form
 from memgraph_rag.facts.deeds import deeds
 from memgraph_rag.facts.plain_forms import read_value
 from memgraph_rag.facts.replacements import Replacement, find_replacement
+from memgraph_rag.facts.values import cut_phrase, is_name_like
 from memgraph_rag.lexical.clauses import Clause, asserts, clauses, is_of_now
 from memgraph_rag.lexical.instructions import find_wish
 
 StatementKind = Literal["value", "denial", "event", "instruction", "preference"]
 
 _STOPPED = re.compile(r"\bno longer |,? \bany ?more\b|,? \bany longer\b", re.IGNORECASE)
+_NOT = re.compile(r"(?: do)?(?: not|n['’]t)\b", re.IGNORECASE)
+_LEFT = re.compile(
+    r"^(?:i|we)(?:['’]ve| have)? (?:(?:just|finally|also|recently|already) )*"
+    r"(?:(?:quit|resigned from)(?: (?:my|our) (?:job|position|post)(?: at| with)?)?|"
+    r"left (?:my|our) (?:job|position|post) (?:at|with)) (?P<former>[^,]+)",
+    re.IGNORECASE,
+)
 _CORRECTS = re.compile(
     r"\b(?:wrong|mistake|mistaken|incorrect|(?:not|n['’]t) true|untrue|false|misspoke|scratch that|strike that|"
     r"correction|lied|jok(?:e|ing)|kidding)\b",
@@ -38,7 +46,7 @@ class Statement:
     ``kind`` is "value" (one holds at a time), "denial" (the value never held, against what was said before), "event"
     (something was done, or never: value "yes" or "never"), "instruction" or "preference" (how the speaker wants to be
     served; without attribute). ``former`` is the value that a statement says to be given up. The attribute may then be
-    empty: it is the one that had the former value.
+    empty: it is the one that had the former value. A statement with only a ``former`` ends it: nothing took its place.
     """
 
     attribute: str
@@ -62,7 +70,10 @@ def statements(text: str) -> list[Statement]:
     for clause in clauses(text):
         if before is not None and _CORRECTS.search(before.text) and _DENIED.search(clause.text):
             said += _parse_denial(clause)
-        said += _parse_statements(_join_former(before, clause))
+        joined = _join_former(before, clause)
+        if said and not said[-1].value and said[-1].start == joined.start:
+            del said[-1]  # what was ended, is replaced
+        said += _parse_statements(joined)
         before = clause
     return said
 
@@ -88,6 +99,9 @@ def _parse_statements(clause: Clause) -> Iterator[Statement]:
         yield Statement("", clause.text, wish, clause.start, clause.end)
     is_assertion = asserts(_STOPPED.sub("", clause.text))
     told = find_replacement(clause.text) if is_assertion and is_of_now(clause.text) else None
+    if is_assertion and told is None and (ended := _find_ended(clause.text)):
+        attribute, former = ended
+        yield Statement(attribute, "", "value", clause.start, clause.end, former)
     now = told.now if told else clause.text
     if not asserts(now) and told is None:
         return
@@ -101,6 +115,26 @@ def _parse_statements(clause: Clause) -> Iterator[Statement]:
         yield Statement("", told.value, "value", clause.start, clause.end, told.former)
     for deed in deeds(clause.text):
         yield Statement(deed.form, "never" if deed.is_denied else "yes", "event", clause.start, clause.end)
+
+
+def _find_ended(clause: str) -> tuple[str, str] | None:
+    """Return the attribute and the value that a clause ends; the attribute is empty if the clause does not name it.
+
+    >>> _find_ended("I no longer work for Siemens"), _find_ended("We don't live in Rome any more")
+    (('employer', 'Siemens'), ('home', 'Rome'))
+    >>> _find_ended("I quit my job at Siemens")
+    ('', 'Siemens')
+    """
+    if match := _LEFT.match(clause):
+        former = cut_phrase(match["former"])
+        return ("", former) if is_name_like(former) else None
+    stopped = _STOPPED.search(clause)
+    if stopped is None:
+        return None
+    held, count = _STOPPED.sub("", clause, count=1), 1  # "I work for Siemens"
+    if "no longer" not in stopped[0].casefold():
+        held, count = _NOT.subn("", held, count=1)
+    return read_value(held) if count and is_of_now(held) else None
 
 
 def _find_former(told: Replacement | None, value: str) -> str:

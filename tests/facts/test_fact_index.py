@@ -47,6 +47,29 @@ def test_former_value_names_its_attribute_if_unique(values: Sequence[str]) -> No
     assert [fact.value for fact in read["user", "ann", "boss"]] == ["Eve", *values]
 
 
+def test_ended_value_holds_no_longer() -> None:
+    facts = [a_fact(0, "employer", "Siemens AG"), a_fact(1, "client", "Bosch", at=1.0)]
+
+    for attribute in ("employer", ""):
+        ended = [
+            *facts,
+            a_fact(2, attribute, "", former="Siemens", at=2.0),
+            a_fact(3, "", "", former="Siemens", at=3.0),
+        ]
+        stood = standings(group_by_subject(ended)["user", "ann", "employer"])
+        assert [(each.state, each.value) for each in stood.values()] == [
+            ("superseded", "Siemens AG"),
+            ("holds", "no longer Siemens"),
+        ]
+
+    for attribute, former in (("employer", "Bosch"), ("", "Bayer"), ("employer", "Bayer")):
+        others = group_by_subject([*facts, a_fact(2, attribute, "", former=former, at=2.0)])
+        assert {key[2]: [fact.value for fact in of] for key, of in others.items()} == {
+            "employer": ["Siemens AG"],
+            "client": ["Bosch"],
+        }
+
+
 def test_retracted_value_never_held() -> None:
     said = [("value", "Paris"), ("value", "Bonn"), ("denial", "Bonn"), ("denial", "Rome"), ("value", "Rome")]
     facts = [a_fact(n, "home", value, kind=kind, at=float(n)) for n, (kind, value) in enumerate(said)]

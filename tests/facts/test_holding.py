@@ -147,6 +147,17 @@ def test_switch_supersedes_the_former_value(memory: Memory) -> None:
     assert str(editor.standing) == "editor: since 1 March 2024: Vogel Studio"
 
 
+def test_end_without_a_new_value_supersedes_the_value(memory: Memory) -> None:
+    say(memory, "I work for Siemens.", day="2024-03-01")
+    say(memory, "I quit my job at Siemens.", day="2024-05-12", session="b")
+    best = memory.search("Where do I work?", k=2)
+    assert texts(best) == ["I quit my job at Siemens.", "I work for Siemens."]
+    assert str(best[0].standing) == "employer: since 12 May 2024: no longer Siemens; before: Siemens"
+    say(memory, "I work for Bosch.", day="2024-08-01", session="c")
+    best = memory.search("Where do I work?", k=1)
+    assert str(best[0].standing) == "employer: since 1 August 2024: Bosch; before: no longer Siemens, Siemens"
+
+
 def test_switch_of_a_named_thing_gives_its_former_value(memory: Memory) -> None:
     say(memory, "I switched my phone from a Nokia to a Pixel.", day="2024-05-12")
     best = memory.search("Which phone do I have?", k=1)

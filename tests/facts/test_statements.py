@@ -45,8 +45,32 @@ def test_values_are_read(text: str, attribute: str, value: str) -> None:
 
 
 @table(
+    ("text", "attribute", "former"),
+    [
+        ("I no longer work for Siemens.", "employer", "Siemens"),
+        ("I don't work at Siemens any more.", "employer", "Siemens"),
+        ("We do not live in Rome anymore.", "home", "Rome"),
+        ("My bank isn't Monzo any longer.", "bank", "Monzo"),
+        ("My dog is no longer called Rex.", "dog name", "Rex"),
+        ("I quit my job at Siemens last week.", "", "Siemens"),
+        ("I've just resigned from Siemens.", "", "Siemens"),
+        ("I left my job at Siemens, and I am glad.", "", "Siemens"),
+    ],
+)
+def test_ends_of_values_are_read(text: str, attribute: str, former: str) -> None:
+    assert [(said.attribute, said.value, said.former) for said in statements(text) if said.kind == "value"] == [
+        (attribute, "", former)
+    ]
+
+
+@table(
     "text",
     [
+        "I quit smoking.",
+        "I left Siemens at five.",
+        "Maybe I no longer work for Siemens.",
+        "Tom no longer works for Siemens.",
+        "I don't want to live in Rome any more.",
         "Do I live in Rome?",
         "I used to live in Oslo.",
         "If I lived in Rome, my favourite food would be pasta.",
