@@ -17,7 +17,7 @@ from memgraph_rag.cli.app import COMMANDS
 
 SYSTEMS = PACKAGE / "systems"
 
-MOST_LINES, MOST_MODULES = 73_400, 494
+MOST_LINES, MOST_MODULES = 73_396, 494
 """Of the package without its systems. The aim was 40,000 in 270; a commit that raises a number says what for, and
 ``git log -L "/^MOST_LINES/,+1:tests/test_shape.py"`` lists what was said."""
 MOST_LINES_OF_SYSTEMS = 7_695

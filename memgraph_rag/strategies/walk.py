@@ -89,8 +89,8 @@ class Walk:
             p_yes = steps[-1].p_yes
             assert p_yes is not None
             is_enough = p_yes > threshold and all(context.search.check_names(question, read).values())
-            best, limit = candidates.best(), _find_limit(segments_left, tokens_left)
-            stop = StopReason.ANSWERABLE if is_enough else _stop(best, limit, context.session)
+            best = candidates.best()
+            stop = StopReason.ANSWERABLE if is_enough else _find_stop(best, context.session, segments_left, tokens_left)
             yield (*steps[:-1], replace(steps[-1], stop=stop))
             if stop is not None or best is None:
                 return
@@ -129,16 +129,12 @@ def _trust_weights(weights: Weights, session: ReadingSession) -> Weights:
     return replace(weights, attention=trust * weights.attention, relation=trust * weights.relation)
 
 
-def _find_limit(segments_left: int, tokens_left: int) -> StopReason | None:
-    """Return the stop reason of the walk's own limit that is reached; None if no limit is reached."""
-    if segments_left <= 0:
-        return StopReason.MAX_NODES
-    return StopReason.MAX_TOKENS if tokens_left <= 0 else None
-
-
-def _stop(best: Node | None, limit: StopReason | None, session: ReadingSession) -> StopReason | None:
+def _find_stop(best: Node | None, session: ReadingSession, segments_left: int, tokens_left: int) -> StopReason | None:
+    """Return why the best candidate is not read; None if it is read."""
     if best is None:
         return StopReason.EXHAUSTED
     if not fits(best, session.tokens_left):
         return StopReason.WINDOW
-    return limit
+    if segments_left <= 0:
+        return StopReason.MAX_NODES
+    return StopReason.MAX_TOKENS if tokens_left <= 0 else None
