@@ -175,9 +175,9 @@ def select_within(facts: Iterable[Fact], extent: Extent) -> list[Fact]:
 def group_by_subject(facts: Iterable[Fact]) -> dict[FactKey, list[Fact]]:
     """Return the facts by key: the values of an attribute, or a denied deed with statements that it was done.
 
-    A statement that gives up a value counts twice, its former value first. Left out are values that their speaker
-    denies later; deeds that nobody denies, because nothing supersedes them; and instructions and preferences, which
-    have no attribute.
+    A statement that replaces a value counts twice, its former value first; one that only ends it counts once. Left out
+    are values that their speaker denies later; deeds that nobody denies, because nothing supersedes them; and
+    instructions and preferences, which have no attribute.
     """
     by_key: dict[FactKey, list[Fact]] = {}
     denied: dict[FactKey, list[Fact]] = {}
