@@ -79,7 +79,7 @@ class Bars:
 
     def print_line(self, text: str) -> None:
         """Print a line above the bars; without a terminal, too."""
-        self._console.print(line(text), markup=False, highlight=False, soft_wrap=True)
+        self._console.print(line(text), markup=False, highlight=False, emoji=False, soft_wrap=True)
 
     def close(self) -> None:
         """Stop drawing. Finished bars stay on the screen; a later call draws below them."""

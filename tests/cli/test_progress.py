@@ -27,6 +27,10 @@ def test_a_finished_phase_leaves_one_line() -> None:
     assert second.startswith("embedding")
 
 
+def test_line_is_printed_word_for_word() -> None:
+    assert drawn(lambda bars: bars.print_line("read [bold]:fire:.md")) == "read [bold]:fire:.md\n"
+
+
 def test_progress_is_drawn_on_terminals_alone() -> None:
     assert drawn(lambda bars: bars("summarising", 1, 2), forced=False) == ""
 
